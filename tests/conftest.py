@@ -1,0 +1,26 @@
+"""Fixtures for all tests, and a closing notice about everything that was left unproven."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.shared import shared_folder
+from support.tools import NOTICES, REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return REPOSITORY
+
+
+@pytest.fixture
+def shared() -> Path:
+    return shared_folder()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if NOTICES:
+        terminalreporter.section("NOT PROVEN HERE", sep="!", red=True, bold=True)
+    for text, tests in sorted(NOTICES.items()):
+        terminalreporter.line(f"{text} (tests skipped: {tests})", red=True)
