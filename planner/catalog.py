@@ -1,0 +1,234 @@
+"""Models, GPUs, engines and formats by id: only the file that is asked for is parsed.
+
+A catalog is a list of folders with ``models/``, ``gpus/``, ``engines/`` and ``formats/``; a later
+folder's entry replaces an earlier one of the same id. The file name is the id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from planner import plausibility, yamlfile
+from planner.errors import InputError, Problem, Span, nearest
+from planner.facts import DEFAULTS, FACTS, Fact, GroupFacts, facts_of, groups_of
+from planner.figures import read_record
+from planner.records import Engine, Entry, Format, Gpu, Model, Record, aliases
+from planner.resources import data_dir
+
+__all__ = ["KINDS", "Catalog", "Fact", "GroupFacts", "Kind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of entry: its folder, its schema, how messages call it, the block it needs."""
+
+    folder: str
+    schema: type[Record]
+    label: str
+    block: str = ""
+
+
+KINDS: dict[str, Kind] = {
+    "model": Kind("models", Model, "a model"),
+    "gpu": Kind("gpus", Gpu, "a GPU"),
+    "engine": Kind("engines", Engine, "an engine"),
+    "weight_format": Kind("formats", Format, "a weight format", "weight"),
+    "kv_format": Kind("formats", Format, "a KV format", "kv"),
+}
+
+
+class Catalog:
+    """Entries of one or more catalog folders; later folders override earlier ones."""
+
+    def __init__(self, folders: Sequence[tuple[str, Path]]) -> None:
+        """``folders``: how messages call each folder, and where it lies."""
+        self._folders = tuple(folders)
+        self._entries: dict[Path, Entry] = {}
+
+    @classmethod
+    def open(cls, extra_dirs: Sequence[Path] = ()) -> Catalog:
+        """The shipped catalog, overlaid by the given folders. Lists names, parses nothing.
+
+        Raises:
+            InputError: an extra folder does not exist or holds no kind of entry.
+        """
+        folders = [("catalogs", data_dir("catalogs"))]
+        problems = []
+        for path in extra_dirs:
+            if not any((path / kind.folder).is_dir() for kind in KINDS.values()):
+                names = ", ".join(dict.fromkeys(f"{kind.folder}/" for kind in KINDS.values()))
+                found = "no such folder" if path.is_dir() else "no such place"
+                problems.append(Problem(Span(str(path)), "", f"a folder with {names}", found))
+            folders.append((str(path), path))
+        if problems:
+            raise InputError(problems)
+        return cls(folders)
+
+    @cached_property
+    def _paths(self) -> dict[str, dict[str, list[tuple[str, Path]]]]:
+        """By folder and id: every file of that id, the one that counts last."""
+        table: dict[str, dict[str, list[tuple[str, Path]]]] = {}
+        for kind in KINDS.values():
+            if kind.folder in table:
+                continue
+            found: dict[str, list[tuple[str, Path]]] = {}
+            for name, folder in self._folders:
+                for path in sorted((folder / kind.folder).glob("*.yaml")):
+                    shown = f"{name}/{kind.folder}/{path.name}"
+                    found.setdefault(path.stem, []).append((shown, path))
+            table[kind.folder] = dict(sorted(found.items()))
+        return table
+
+    @property
+    def overrides(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """``(folder, id)`` of each replaced entry: the files of that id, the one in force last."""
+        return {
+            (folder, word): tuple(shown for shown, _ in files)
+            for folder, ids in self._paths.items()
+            for word, files in ids.items()
+            if len(files) > 1
+        }
+
+    # ---- lookup --------------------------------------------------------------------------------
+
+    def model(self, word: str, span: Span | None = None) -> Model:
+        """A model by id, ``hf_id`` or alias; ``span`` is where the word was written.
+
+        Raises:
+            InputError: no such entry, or a bad file.
+        """
+        return _typed(self.entry("model", word, span).record, Model)
+
+    def gpu(self, word: str, span: Span | None = None) -> Gpu:
+        """A GPU by id or alias. Raises InputError as :meth:`model`."""
+        return _typed(self.entry("gpu", word, span).record, Gpu)
+
+    def engine(self, word: str, span: Span | None = None) -> Engine:
+        """An engine by id or alias. Raises InputError as :meth:`model`."""
+        return _typed(self.entry("engine", word, span).record, Engine)
+
+    def weight_format(self, word: str, span: Span | None = None) -> Format:
+        """A format with a ``weight`` block. Raises InputError as :meth:`model`."""
+        return _typed(self.entry("weight_format", word, span).record, Format)
+
+    def kv_format(self, word: str, span: Span | None = None) -> Format:
+        """A format with a ``kv`` block. Raises InputError as :meth:`model`."""
+        return _typed(self.entry("kv_format", word, span).record, Format)
+
+    def entry(self, kind: str, word: str, span: Span | None = None) -> Entry:
+        """The checked record of an id or alias, with its file.
+
+        Raises:
+            InputError: no such entry, or a bad file.
+        """
+        paths = self._paths[KINDS[kind].folder]
+        if word in paths:
+            entry = self._read(kind, *paths[word][-1])
+        else:
+            entry = self._by_alias(kind, word, span)
+        block = KINDS[kind].block
+        if block and getattr(entry.record, block) is None:
+            raise InputError(self._unknown(kind, word, span))
+        return entry
+
+    def _read(self, kind: str, shown: str, path: Path) -> Entry:
+        if path not in self._entries:
+            file = yamlfile.read(path, shown)
+            record = read_record(file, KINDS[kind].schema)
+            if record.id != path.stem:
+                raise InputError(
+                    file.problem(("id",), f"the file name, '{path.stem}'", f"'{record.id}'")
+                )
+            self._entries[path] = Entry(record, file)
+        return self._entries[path]
+
+    def _by_alias(self, kind: str, word: str, span: Span | None) -> Entry:
+        """Parse only files whose text holds the word at all."""
+        broken: list[Problem] = []
+        for _, (shown, path) in self._mentioning(kind, word):
+            try:
+                entry = self._read(kind, shown, path)
+            except InputError as error:
+                broken += error.problems
+                continue
+            if word in aliases(entry.record):
+                return entry
+        raise InputError(broken or self._unknown(kind, word, span))
+
+    def _mentioning(self, kind: str, word: str) -> Iterator[tuple[str, tuple[str, Path]]]:
+        for name, files in self._paths[KINDS[kind].folder].items():
+            if word and word in files[-1][1].read_text("utf-8", "replace"):
+                yield name, files[-1]
+
+    def _unknown(self, kind: str, word: str, span: Span | None) -> Problem:
+        known = {name: name for name in self.ids(kind)}
+        for name, files in self._paths[KINDS[kind].folder].items():
+            text = files[-1][1].read_text("utf-8", "replace")
+            known |= {hf_id: name for hf_id in re.findall(r"^hf_id: *(\S+)", text, re.MULTILINE)}
+        lower = {name.lower(): name for name in known}
+        close = nearest(word.lower(), lower)
+        hint = re.sub("'(.*)'", lambda found: f"'{lower[found[1]]}'", close)
+        many = f"{len(self.ids(kind))} are known, none of this name"
+        expected = f"{KINDS[kind].label} of the catalog"
+        return Problem(span or Span("catalogs"), "", expected, f"'{word}'", hint or many)
+
+    def ids(self, kind: str) -> tuple[str, ...]:
+        """Ids of one kind, sorted; parses nothing (formats are told apart by a text scan)."""
+        paths, block = self._paths[KINDS[kind].folder], KINDS[kind].block
+        if not block:
+            return tuple(paths)
+        heading = re.compile(rf"^{block}:", re.MULTILINE)
+        return tuple(
+            word
+            for word, files in paths.items()
+            if heading.search(files[-1][1].read_text("utf-8", "replace"))
+        )
+
+    def all(self, kind: str) -> Iterator[Record]:
+        """Every record of one kind, in id order. Raises InputError as :meth:`model`."""
+        for word in self.ids(kind):
+            yield self.entry(kind, word).record
+
+    # ---- facts ---------------------------------------------------------------------------------
+
+    def facts(self, kind: str, word: str, span: Span | None = None) -> dict[str, Fact]:
+        """Every field of ``planner/metrics/fields.yaml`` for this entity, by field name."""
+        return facts_of(self.entry(kind, word, span), FACTS[kind])
+
+    def defaults(self, word: str, span: Span | None = None) -> dict[str, Fact]:
+        """The assumptions of an engine entry that stand when a scenario says nothing."""
+        return facts_of(self.entry("engine", word, span), DEFAULTS)
+
+    def groups(self, word: str, span: Span | None = None) -> tuple[GroupFacts, ...]:
+        """The layer groups of a model, at most 6."""
+        return groups_of(self.entry("model", word, span))
+
+    def check(self) -> list[Problem]:
+        """Every problem of every entry in force, sorted by place."""
+        problems: list[Problem] = []
+        entries: dict[str, list[Entry]] = {}
+        for kind in ("model", "gpu", "engine", "weight_format"):
+            for files in self._paths[KINDS[kind].folder].values():
+                try:
+                    entries.setdefault(kind, []).append(self._read(kind, *files[-1]))
+                except InputError as error:
+                    problems += error.problems
+        for kind, found in entries.items():
+            problems += plausibility.unique_names(found, KINDS[kind].label)
+        problems += plausibility.models(entries.get("model", []), self.ids("weight_format"))
+        problems += plausibility.gpus(entries.get("gpu", []))
+        return sorted(set(problems), key=lambda p: (p.span, p.where, p.expected))
+
+
+R = TypeVar("R", bound=Record)
+
+
+def _typed(record: Record, schema: type[R]) -> R:
+    if not isinstance(record, schema):
+        raise TypeError(f"{record.id} is a {type(record).__name__}, not a {schema.__name__}")
+    return record

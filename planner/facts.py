@@ -1,0 +1,178 @@
+"""From a checked entry to the fields that formulas name, each value with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner import layer_kinds
+from planner.errors import Span
+from planner.figures import Figure
+from planner.records import Entry, LayerGroup, Model
+from planner.yamlfile import Key
+
+# Path of each field in its entry, and the unit that its value is in.
+FACTS: dict[str, dict[str, tuple[Key, str]]] = {
+    "model": {
+        **{
+            f"params_{name}": (("params", name), "param")
+            for name in (
+                "embedding", "lm_head", "attention", "mlp", "shared", "experts", "router", "norm",
+                "state", "vision",
+            )
+        },
+        "tied_embedding": (("tied_embedding",), "1"),
+        "experts": (("experts",), "1"),
+        "experts_per_token": (("experts_per_token",), "1"),
+        "q_heads": (("q_heads",), "1"),
+        "max_context": (("max_context",), "token/request"),
+    },
+    "gpu": {
+        **{
+            f"memory_{name}": (("memory", name), "byte/gpu")
+            for name in ("marketed", "device", "framework")
+        },
+        "memory_bandwidth": (("memory_bandwidth",), "byte/s/gpu"),
+        **{
+            f"peak_{name}": (("peak_dense", name), "flop/s/gpu")
+            for name in ("bf16", "fp8", "fp4", "int8")
+        },
+        "max_domain": (("scale_up", "max_domain"), "gpu"),
+    },
+    "engine": {
+        "engine_memory_basis": (("memory_basis",), "1"),
+        "engine_block_size": (("block_size",), "token/block"),
+    },
+    "weight_format": {
+        f"weight_{name}_bytes": (("weight", name), "byte/param")
+        for name in ("linear", "expert", "kept")
+    },
+    "kv_format": {
+        "kv_element_bytes": (("kv", "element"), "byte"),
+        "kv_head_scale_bytes": (("kv", "head_scales"), "byte/token"),
+    },
+}  # fmt: skip
+DEFAULTS: dict[str, tuple[Key, str]] = {
+    "memory_utilization": (("defaults", "memory_utilization"), "1"),
+    "overhead": (("defaults", "overhead"), "byte/gpu"),
+    "reserve": (("defaults", "reserve"), "1"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A value in base units with its origin; ``value`` None means unknown."""
+
+    value: float | bool | str | None
+    unit: str
+    source: tuple[str, ...]
+    confidence: str
+    note: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """One layer group of a model: every ``group_*`` field, and how they follow from its shape."""
+
+    kind: str
+    label: str
+    facts: Mapping[str, Fact]
+    basis: str
+
+
+# An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
+_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token")
+_ABSENT_NOTE = "none; the components that are given add up to the total"
+
+
+def facts_of(entry: Entry, table: Mapping[str, tuple[Key, str]]) -> dict[str, Fact]:
+    """The fields of ``table`` for one entry; what the entry does not give is unknown."""
+    return {name: _fact(entry, key, unit) for name, (key, unit) in table.items()}
+
+
+def _fact(entry: Entry, key: Key, unit: str) -> Fact:
+    part: object = entry.record
+    for name in key:
+        part = getattr(part, str(name), None)
+    span = entry.file.span(key)
+    if isinstance(part, Figure):
+        return _from_figure(part, unit, span)
+    if isinstance(entry.record, Model) and key[0] in _ABSENT_IS_ZERO:
+        total = entry.record.params.total
+        known = 0.0 if total.value is not None else None
+        return Fact(known, unit, total.source, "derived", _ABSENT_NOTE, span)
+    return Fact(None, unit, (), "", "", span)
+
+
+def _from_figure(figure: Figure, unit: str, span: Span) -> Fact:
+    return Fact(figure.value, unit, figure.source, figure.confidence or "", figure.note, span)
+
+
+def groups_of(entry: Entry) -> tuple[GroupFacts, ...]:
+    """The layer groups of a model entry."""
+    model = entry.record
+    if not isinstance(model, Model):
+        raise TypeError(f"{model.id} is not a model")
+    return tuple(_group(entry, model, index) for index in range(len(model.layer_groups)))
+
+
+def _group(entry: Entry, model: Model, index: int) -> GroupFacts:
+    group = model.layer_groups[index]
+    kind = layer_kinds.KINDS[group.kind]
+    figures = _shape(model, group, kind)
+    numbers = {name: _as_number(figure) for name, figure in figures.items()}
+    shape = kind.complete({n: v for n, v in numbers.items() if v is not None})
+    here = ("layer_groups", index)
+    facts = {"group_layers": _from_figure(group.layers, "1", entry.file.span((*here, "layers")))}
+    for name, unit in layer_kinds.FIELDS.items():
+        if name == "group_layers":
+            continue
+        rule = kind.rules.get(name, "")
+        used = [figures[n] for n in _written(kind, layer_kinds.names_in(rule), figures)]
+        span = entry.file.span((*here, *_only(kind, rule, figures)))
+        facts[name] = _derived(name, unit, kind, shape, used, span)
+    return GroupFacts(group.kind, group.label or kind.label, facts, layer_kinds.basis(kind))
+
+
+def _shape(model: Model, group: LayerGroup, kind: layer_kinds.LayerKind) -> dict[str, Figure]:
+    inherited = {"q_heads": model.q_heads} if "q_heads" in kind.takes else {}
+    return inherited | group.shape
+
+
+def _as_number(figure: Figure) -> float | None:
+    if isinstance(figure.value, str):
+        return float(layer_kinds.DTYPE_BYTES[figure.value])
+    return None if figure.value is None else float(figure.value)
+
+
+def _written(
+    kind: layer_kinds.LayerKind, names: tuple[str, ...], figures: Mapping[str, Figure]
+) -> list[str]:
+    """The names as the entry writes them: ``key_dim`` may have been written as ``head_dim``."""
+    short = {long: s for s, longs in kind.stands_for.items() for long in longs}
+    return [n for one in names if (n := one if one in figures else short.get(one, "")) in figures]
+
+
+def _only(kind: layer_kinds.LayerKind, rule: str, figures: Mapping[str, Figure]) -> Key:
+    names = _written(kind, layer_kinds.names_in(rule), figures)
+    return (names[0],) if len(names) == 1 else ()
+
+
+def _derived(
+    name: str,
+    unit: str,
+    kind: layer_kinds.LayerKind,
+    shape: Mapping[str, float],
+    used: list[Figure],
+    span: Span,
+) -> Fact:
+    rule = kind.rules.get(name, "")
+    source = tuple(dict.fromkeys(one for figure in used for one in figure.source))
+    if any(n not in shape for n in layer_kinds.names_in(rule)):
+        return Fact(None, unit, source, "", "", span)
+    value = kind.value(name, shape)
+    if rule.isidentifier() and len(used) == 1:
+        return Fact(value, unit, source, used[0].confidence or "", used[0].note, span)
+    note = rule or "no such part in a layer of this kind"
+    return Fact(value, unit, source, "derived", note, span)

@@ -1,0 +1,365 @@
+"""The schema of catalog entries: what a file must hold, in which units, from which sources."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, StrictInt, StrictStr, model_validator
+
+from planner import layer_kinds
+from planner.errors import nearest, one_of
+from planner.figures import (
+    ByteRate,
+    Bytes,
+    Confidence,
+    Count,
+    Dtype,
+    Figure,
+    Flag,
+    FlopRate,
+    Gpus,
+    MemoryBasis,
+    Params,
+    Part,
+    Power,
+    Ratio,
+    Texts,
+    Tokens,
+    Words,
+    listed,
+    refusal,
+)
+from planner.yamlfile import YamlFile
+
+
+class Source(Part):
+    """Where figures come from; ``via`` names the source in which this one was quoted."""
+
+    title: StrictStr
+    url: Annotated[StrictStr, Field(pattern=r"^https?://\S+$")] | None = None
+    confidence: Confidence | None = None
+    read: StrictStr | None = None
+    via: StrictStr | None = None
+
+
+Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9.-]*[a-z][a-z0-9.-]*$", max_length=60)]
+
+
+class Record(Part):
+    """What every catalog entry has."""
+
+    id: Id
+    label: StrictStr
+    aliases: Texts = ()
+    note: StrictStr = ""
+    sources: dict[StrictStr, Source] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _via_exists(self) -> Record:
+        for name, source in self.sources.items():
+            if source.via is not None and source.via not in self.sources:
+                raise refusal(
+                    "the id of a source of this file", f"'{source.via}'",
+                    nearest(source.via, self.sources), ("sources", name, "via"),
+                )  # fmt: skip
+        return self
+
+
+class Components(Part):
+    """Parameter counts by component; the ones given add up to ``total``, so absent ones are 0.
+
+    ``mtp`` is a module beside the model (multi-token prediction) and no part of ``total``.
+    """
+
+    ADDENDS: ClassVar[tuple[str, ...]] = (
+        "embedding", "lm_head", "attention", "mlp", "shared", "experts", "router", "norm", "state",
+        "vision",
+    )  # fmt: skip
+
+    total: Params
+    embedding: Params
+    lm_head: Params | None = None
+    attention: Params | None = None
+    mlp: Params | None = None
+    shared: Params | None = None
+    experts: Params | None = None
+    router: Params | None = None
+    norm: Params | None = None
+    state: Params | None = None
+    vision: Params | None = None
+    mtp: Params | None = None
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Components:
+        given = [getattr(self, name) for name in self.ADDENDS]
+        values = [figure.value for figure in given if figure is not None]
+        if self.total.value is not None and None not in values and sum(values) != self.total.value:
+            raise refusal(
+                f"the sum of the components, {sum(values):.0f} params",
+                f"{self.total.value:.0f} params", "", ("total",),
+            )  # fmt: skip
+        return self
+
+
+class LayerGroup(Part):
+    """Equal layers: a kind and the published shape names of that kind (see ``layer_kinds``)."""
+
+    kind: StrictStr
+    layers: Count
+    label: StrictStr = ""
+    q_heads: Count | None = None
+    kv_heads: Count | None = None
+    head_dim: Count | None = None
+    key_dim: Count | None = None
+    value_dim: Count | None = None
+    window: Tokens | None = None
+    chunk: Tokens | None = None
+    kv_lora_rank: Count | None = None
+    qk_rope_head_dim: Count | None = None
+    index_topk: Tokens | None = None
+    index_heads: Count | None = None
+    index_head_dim: Count | None = None
+    key_bytes: Bytes | None = None
+    k_heads: Count | None = None
+    v_heads: Count | None = None
+    k_head_dim: Count | None = None
+    v_head_dim: Count | None = None
+    heads: Count | None = None
+    groups: Count | None = None
+    state_size: Count | None = None
+    inner_size: Count | None = None
+    channels: Count | None = None
+    conv_kernel: Count | None = None
+    conv_dtype: Dtype | None = None
+    state_dtype: Dtype | None = None
+
+    @property
+    def shape(self) -> dict[str, Figure]:
+        """The shape names that are written, without ``kind``, ``layers`` and ``label``."""
+        return {
+            name: value
+            for name in type(self).model_fields
+            if name != "layers" and isinstance(value := getattr(self, name), Figure)
+        }
+
+    @model_validator(mode="after")
+    def _fits_kind(self) -> LayerGroup:
+        kind = layer_kinds.KINDS.get(self.kind)
+        if kind is None:
+            raise refusal(
+                one_of(layer_kinds.KINDS, 20), f"'{self.kind}'",
+                nearest(self.kind, layer_kinds.KINDS), ("kind",),
+            )  # fmt: skip
+        given = set(self.shape)
+        spread = {n for short in given for n in kind.stands_for.get(short, (short,))}
+        missing = [n for n in kind.takes if n not in spread | {"q_heads"}]
+        takes = one_of([*kind.takes, *kind.may_take, *kind.stands_for], 20)
+        foreign = sorted(spread - {*kind.takes, *kind.may_take})
+        if missing:
+            raise refusal(f"'{missing[0]}' for {self.kind}", "no such key", takes)
+        if foreign:
+            raise refusal(takes, f"'{foreign[0]}'", f"{self.kind} has none", (foreign[0],))
+        return self
+
+
+class ConfigSource(Part):
+    """How the configuration was obtained, and from which source."""
+
+    kind: Literal["full", "transcribed", "secondary", "recalled", "defaults"]
+    source: StrictStr | None = None
+
+
+class Verification(Part):
+    """How far the parameter counts were checked, and against what."""
+
+    level: Literal[
+        "hub_total_matched", "two_methods_agree", "recalled_config_arithmetic_only", "single_method"
+    ]
+    source: StrictStr | None = None
+    note: StrictStr = ""
+
+
+class Model(Record):
+    """A model as published."""
+
+    hf_id: StrictStr | None = None
+    family: StrictStr
+    vendor: StrictStr
+    licence: Words = Field(default_factory=Words)
+    released: Words = Field(default_factory=Words)
+    config_source: ConfigSource
+    weight_format: Id
+    layers: Count
+    hidden_size: Count
+    vocab_size: Count
+    q_heads: Count
+    max_context: Tokens
+    experts: Count | None = None
+    experts_per_token: Count | None = None
+    tied_embedding: Flag
+    params: Components
+    layer_groups: Annotated[tuple[LayerGroup, ...], BeforeValidator(listed), Field(
+        min_length=1, max_length=6
+    )]  # fmt: skip
+    verification: Verification
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Model:
+        routed = self.params.experts is not None
+        for name in ("experts", "experts_per_token"):
+            if routed and getattr(self, name) is None:
+                raise refusal("a count, as params.experts is given", "no such key", "", (name,))
+            if not routed and getattr(self, name) is not None:
+                raise refusal("params.experts beside it", "a model without experts", "", (name,))
+        head = self.params.lm_head
+        if self.tied_embedding.value and head is not None and head.value:
+            raise refusal(
+                "0 or no key, as the embedding is tied", f"{head.value:.0f} params", "",
+                ("params", "lm_head"),
+            )  # fmt: skip
+        for part in ("config_source", "verification"):
+            name = getattr(self, part).source
+            if name is not None and name not in self.sources:
+                raise refusal(
+                    "the id of a source of this file", f"'{name}'", nearest(name, self.sources),
+                    (part, "source"),
+                )  # fmt: skip
+        return self
+
+
+_DENSE_HINT = (
+    "only dense peaks are planned with: write peak_dense, and halve a figure that is printed "
+    "with 2:4 sparsity"
+)
+
+
+class PeakDense(Part):
+    """Dense matrix peak by number format; an absent one has no native path."""
+
+    fp32: FlopRate | None = None
+    tf32: FlopRate | None = None
+    bf16: FlopRate | None = None
+    fp16: FlopRate | None = None
+    fp8: FlopRate | None = None
+    fp6: FlopRate | None = None
+    fp4: FlopRate | None = None
+    int8: FlopRate | None = None
+    int4: FlopRate | None = None
+
+    @classmethod
+    def hint_for(cls, key: str) -> tuple[str, str] | None:
+        """A sparse figure is refused with the way to a dense one."""
+        return ("a dense figure", _DENSE_HINT) if "sparse" in key else None
+
+
+class Memory(Part):
+    """The three figures for one GPU's memory; no one of them follows from another."""
+
+    marketed: Bytes
+    device: Bytes = Field(default_factory=Bytes)
+    framework: Bytes = Field(default_factory=Bytes)
+    type: StrictStr = ""
+
+
+class ScaleUp(Part):
+    """The fast link between GPUs, per GPU."""
+
+    tech: StrictStr = ""
+    one_way: ByteRate = Field(default_factory=ByteRate)
+    both_ways: ByteRate = Field(default_factory=ByteRate)
+    max_domain: Gpus
+
+
+class HostLink(Part):
+    """The link to the host."""
+
+    tech: StrictStr = ""
+    one_way: ByteRate = Field(default_factory=ByteRate)
+
+
+class Gpu(Record):
+    """One orderable GPU variant."""
+
+    vendor: StrictStr
+    architecture: StrictStr
+    line: Id
+    generation: StrictInt
+    predecessor: Id | None = None
+    status: Literal["shipping", "announced", "legacy"]
+    launch: Words = Field(default_factory=Words)
+    form_factor: StrictStr = ""
+    memory: Memory
+    memory_bandwidth: ByteRate
+    peak_dense: PeakDense
+    scale_up: ScaleUp
+    host_link: HostLink | None = None
+    power: Power = Field(default_factory=Power)
+    compute_capability: Words = Field(default_factory=Words)
+
+    @classmethod
+    def hint_for(cls, key: str) -> tuple[str, str] | None:
+        """Any other spelling of FLOPS than ``peak_dense`` is refused with the reason."""
+        unmarked = re.search(r"peak|flop|tops|sparse", key.lower())
+        return ("peak_dense, the only spelling of FLOPS", _DENSE_HINT) if unmarked else None
+
+
+class EngineDefaults(Part):
+    """Assumptions that a scenario takes over when it says nothing else."""
+
+    memory_utilization: Ratio
+    overhead: Bytes
+    reserve: Ratio
+
+
+class Engine(Record):
+    """The parameters of one inference engine release that formulas read."""
+
+    release: StrictStr | None = None
+    memory_basis: MemoryBasis
+    block_size: Tokens
+    defaults: EngineDefaults
+
+
+class WeightFormat(Part):
+    """Bytes of one stored weight, scales included."""
+
+    linear: Bytes
+    expert: Bytes
+    kept: Bytes
+    compute_dtype: Literal["bf16", "fp8", "fp4", "int8"]
+
+
+class KvFormat(Part):
+    """Bytes of one stored KV element, and of the scales of one head and token."""
+
+    element: Bytes
+    head_scales: Bytes
+
+
+class Format(Record):
+    """A number format, for weights, for KV, or for both."""
+
+    weight: WeightFormat | None = None
+    kv: KvFormat | None = None
+
+    @model_validator(mode="after")
+    def _used(self) -> Format:
+        if self.weight is None and self.kv is None:
+            raise refusal("a weight: or kv: block", "neither")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A checked record and the file it was read from."""
+
+    record: Record
+    file: YamlFile
+
+
+def aliases(record: Record) -> tuple[str, ...]:
+    """Other names of an entry: its aliases, and the hub id of a model."""
+    hub = record.hf_id if isinstance(record, Model) else None
+    return tuple(dict.fromkeys([*record.aliases, *([hub] if hub else [])]))
