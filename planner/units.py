@@ -68,12 +68,14 @@ def _derived(factor: Fraction, dimension: Dimension) -> Unit:
 
 def dimension_text(dimension: Dimension) -> str:
     """The dimension as a unit text in base units, such as ``byte/token``."""
+
     def part(sign: int) -> list[str]:
         return [
             name if sign * power == 1 else f"{name}^{sign * power}"
             for name, power in zip(BASES, dimension, strict=True)
             if sign * power > 0
         ]
+
     above, below = part(1), part(-1)
     return "/".join(["*".join(above) or "1", *below])
 

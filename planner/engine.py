@@ -1,0 +1,160 @@
+"""Metrics times inputs: every column of a plan, and variants of it, from one compiled graph.
+
+Shapes: plan values are 0-d, case columns ``(cases,)``, layer-group columns ``(6, cases)``. Numbers
+are float64 in base units with NaN for a failure; flags bool (0, 1, NaN where something failed);
+choices are codes into their words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.metrics import Metric, MetricSet
+
+Array = NDArray[Any]
+
+BLOCK = 8192
+"""Cases evaluated at a time: the columns of one block stay in the processor's cache."""
+
+
+class Columns:
+    """Evaluates metrics on demand over given input columns; each is computed once."""
+
+    def __init__(
+        self,
+        metrics: MetricSet,
+        given: Mapping[str, Array],
+        variant_values: Mapping[str, Array] | None = None,
+    ) -> None:
+        """``given``: inputs (or metrics, which are then not computed) by name.
+
+        ``variant_values``: the values of each set of variants, ``(variants,)``, base units.
+        """
+        self.metrics = metrics
+        self.variant_values = dict(variant_values or {})
+        self._values: dict[str, Array] = {n: np.asarray(v) for n, v in given.items()}
+        self._failed: dict[str, bool] = {n: _has_failures(v) for n, v in self._values.items()}
+        self._given = frozenset(given)
+        self._children: dict[str, Columns] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        """The column of an input, constant or metric.
+
+        Raises:
+            KeyError: an input that was not given.
+        """
+        if name not in self._values:
+            self._compute(name)
+        return self._values[name]
+
+    def failed(self, name: str) -> bool:
+        """Whether the column holds failures."""
+        if name not in self._values:
+            self._compute(name)
+        return self._failed[name]
+
+    def _compute(self, name: str) -> None:
+        metric = self.metrics.metrics.get(name)
+        if metric is not None and metric.variant:
+            values, failed = self._from_variants(metric)
+        elif metric is not None:
+            values, failed = metric.arrays.run(self.__getitem__, self.failed)
+        elif name in self.metrics.constants:
+            values, failed = np.asarray(np.float64(self.metrics.constants[name].value)), False
+        else:
+            raise KeyError(name)
+        self._values[name], self._failed[name] = values, failed
+
+    def _from_variants(self, metric: Metric) -> tuple[Array, bool]:
+        """One row a variant: shape ``(variants, cases)``, for the reduction that needs it."""
+        child = self.variants(metric.variant)
+        values, failed = metric.arrays.run(child.__getitem__, child.failed)
+        count = len(self.variant_values[metric.variant])
+        cases = max(1, self.cases)
+        return np.broadcast_to(values, (count * cases,)).reshape(count, cases), failed
+
+    def variants(self, name: str) -> Columns:
+        """The child cases of one set of variants, variant-major: the same columns, one input
+        replaced; what does not depend on it is taken from the parent."""
+        if name not in self._children:
+            values = self.variant_values[name]
+            replaced = self.metrics.variants[name].replaces
+            column = np.repeat(values, max(1, self.cases))
+            self._children[name] = _Child(self, {replaced: column}, len(values))
+        return self._children[name]
+
+    @cached_property
+    def cases(self) -> int:
+        """Number of cases, from the given case columns."""
+        for name, values in self._values.items():
+            if values.ndim == 2:
+                return int(values.shape[1])
+            if values.ndim == 1 and name in self.metrics.fields:
+                return len(values)
+        return max((v.shape[0] for v in self._values.values() if v.ndim), default=1)
+
+
+class _Child(Columns):
+    """Columns in which some inputs are replaced; the rest repeats the parent's."""
+
+    def __init__(self, parent: Columns, replaced: Mapping[str, Array], times: int) -> None:
+        super().__init__(parent.metrics, replaced, parent.variant_values)
+        self._parent, self._replaced, self._times = parent, tuple(replaced), times
+
+    def _compute(self, name: str) -> None:
+        follows = any(self.metrics.depends(name, on) for on in self._replaced)
+        if follows and name not in self._parent._given:
+            super()._compute(name)
+            return
+        column = self._parent[name]
+        if column.ndim == 1:
+            column = np.tile(column, self._times)
+        elif column.ndim == 2:
+            column = np.tile(column, (1, self._times))
+        self._values[name], self._failed[name] = column, self._parent.failed(name)
+
+
+def _has_failures(values: Array) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
+
+
+def evaluate(
+    metrics: MetricSet,
+    given: Mapping[str, Array],
+    variant_values: Mapping[str, Array] | None = None,
+) -> dict[str, Array]:
+    """Every metric of the set as full columns, evaluated in blocks of cases.
+
+    ``given``: every field, as for ``Columns``. Plan metrics are computed over all cases at once.
+    """
+    whole = Columns(metrics, given, variant_values)
+    cases = whole.cases
+    ordinary = [m for m in metrics.metrics.values() if m.type.grain > 0 and not m.variant]
+    if cases > BLOCK:
+        out = _in_blocks(metrics, given, variant_values, ordinary, cases)
+        whole = Columns(metrics, {**given, **out}, variant_values)
+    return {m.name: whole[m.name] for m in metrics.metrics.values() if not m.variant}
+
+
+def _in_blocks(
+    metrics: MetricSet,
+    given: Mapping[str, Array],
+    variant_values: Mapping[str, Array] | None,
+    wanted: list[Metric],
+    cases: int,
+) -> dict[str, Array]:
+    parts: dict[str, list[Array]] = {m.name: [] for m in wanted}
+    for start in range(0, cases, BLOCK):
+        block = Columns(
+            metrics,
+            {n: v[..., start : start + BLOCK] if v.ndim else v for n, v in given.items()},
+            variant_values,
+        )
+        for metric in wanted:
+            parts[metric.name].append(block[metric.name])
+    return {name: np.concatenate(blocks, axis=-1) for name, blocks in parts.items()}
