@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from planner import plausibility, yamlfile
-from planner.errors import InputError, Problem, Span, nearest
+from planner.errors import InputError, Problem, Span, nearest, one_of
 from planner.facts import DEFAULTS, FACTS, Fact, GroupFacts, facts_of, groups_of
 from planner.figures import read_record
 from planner.records import Engine, Entry, Format, Gpu, Model, Record, aliases
@@ -148,7 +148,7 @@ class Catalog:
         return self._entries[path]
 
     def _by_alias(self, kind: str, word: str, span: Span | None) -> Entry:
-        """Parse only files whose text holds the word at all."""
+        """Parse only files whose text holds the word, and not as a part of a longer one."""
         broken: list[Problem] = []
         for _, (shown, path) in self._mentioning(kind, word):
             try:
@@ -161,8 +161,9 @@ class Catalog:
         raise InputError(broken or self._unknown(kind, word, span))
 
     def _mentioning(self, kind: str, word: str) -> Iterator[tuple[str, tuple[str, Path]]]:
+        whole = re.compile(rf"(?<![\w./-]){re.escape(word)}(?![\w./-])")
         for name, files in self._paths[KINDS[kind].folder].items():
-            if word and word in files[-1][1].read_text("utf-8", "replace"):
+            if word and whole.search(files[-1][1].read_text("utf-8", "replace")):
                 yield name, files[-1]
 
     def _unknown(self, kind: str, word: str, span: Span | None) -> Problem:
@@ -173,9 +174,9 @@ class Catalog:
         lower = {name.lower(): name for name in known}
         close = nearest(word.lower(), lower)
         hint = re.sub("'(.*)'", lambda found: f"'{lower[found[1]]}'", close)
-        many = f"{len(self.ids(kind))} are known, none of this name"
         expected = f"{KINDS[kind].label} of the catalog"
-        return Problem(span or Span("catalogs"), "", expected, f"'{word}'", hint or many)
+        hint = hint or one_of(self.ids(kind))
+        return Problem(span or Span("catalogs"), "", expected, f"'{word}'", hint)
 
     def ids(self, kind: str) -> tuple[str, ...]:
         """Ids of one kind, sorted; parses nothing (formats are told apart by a text scan)."""

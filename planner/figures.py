@@ -15,13 +15,15 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    GetJsonSchemaHandler,
     StrictBool,
     StrictStr,
     ValidationError,
     ValidationInfo,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from planner.errors import InputError, Problem, nearest, one_of
 from planner.units import UnitError, example, parse_quantity
@@ -34,6 +36,12 @@ Confidence = Literal[
 # Words for figures that nobody published: they stand without a source, and say so.
 UNSOURCED = ("recalled", "assumed")
 DEFAULT_SOURCE = "default"
+ID_PATTERN = r"^[a-z0-9.-]*[a-z][a-z0-9.-]*$"
+URL_PATTERN = r"^https?://\S+$"
+_PATTERNS = {
+    ID_PATTERN: "small letters, digits, '.' and '-', a letter among them",
+    URL_PATTERN: "an address that starts with https://",
+}
 _FACT_KEYS = {"value", "source", "confidence", "note"}
 
 
@@ -52,7 +60,7 @@ def _quantity(unit: str, whole: bool, value: Any) -> float | None:
         number = parse_quantity(str(value), unit)
     except UnitError as error:
         raise refusal(error.expected, error.found, error.hint) from None
-    except ValueError:
+    except (ValueError, OverflowError):
         raise refusal(f"a number with a unit such as {example(unit)}", _shown(value)) from None
     if number < 0:
         raise refusal("0 or more", _shown(value))
@@ -103,6 +111,18 @@ class Figure(Part):
     source: Texts = ()
     confidence: Confidence | None = None
     note: StrictStr = ""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Either form, as a person writes it: a plain value, or a mapping with its origin."""
+        full = handler(schema)
+        properties = handler.resolve_ref_schema(full)["properties"]
+        if cls.unit != "1":
+            properties["value"] = {"type": ["string", "null"], "examples": [example(cls.unit)]}
+        properties["source"] = {"anyOf": [{"type": "string"}, properties["source"]]}
+        return {"anyOf": [properties["value"], full]}
 
     @model_validator(mode="before")
     @classmethod
@@ -267,7 +287,7 @@ def figures(part: Part, key: Key = ()) -> Iterator[tuple[Key, Figure]]:
 def _problem(error: dict[str, Any], file: YamlFile, kind: type[Part]) -> Problem:
     context = error.get("ctx") or {}
     key: Key = (*error["loc"], *context.get("at", ()))
-    while key and key[-1] in _FACT_KEYS and key not in file.value_spans:
+    while key and key not in file.value_spans and (key[-1] in _FACT_KEYS or key[-1] == 0):
         key = key[:-1]  # the figure is written plainly, so it has no such key
     if error["type"] == "refused":
         return file.problem(key, context["expected"], context["found"], context["hint"])
@@ -288,7 +308,7 @@ def _plain_words(error: dict[str, Any]) -> tuple[str, str, str]:
         "model_type": "a mapping",
         "dict_type": "a mapping",
         "tuple_type": "a list",
-        "string_pattern_mismatch": f"a text like {context.get('pattern')}",
+        "string_pattern_mismatch": _PATTERNS.get(str(context.get("pattern")), "another text"),
         "string_too_long": f"at most {context.get('max_length')} characters",
         "too_long": f"at most {context.get('max_length')} entries",
         "too_short": f"at least {context.get('min_length')} entry",

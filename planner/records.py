@@ -11,6 +11,8 @@ from pydantic import BeforeValidator, Field, StrictInt, StrictStr, model_validat
 from planner import layer_kinds
 from planner.errors import nearest, one_of
 from planner.figures import (
+    ID_PATTERN,
+    URL_PATTERN,
     ByteRate,
     Bytes,
     Confidence,
@@ -38,13 +40,13 @@ class Source(Part):
     """Where figures come from; ``via`` names the source in which this one was quoted."""
 
     title: StrictStr
-    url: Annotated[StrictStr, Field(pattern=r"^https?://\S+$")] | None = None
+    url: Annotated[StrictStr, Field(pattern=URL_PATTERN)] | None = None
     confidence: Confidence | None = None
     read: StrictStr | None = None
     via: StrictStr | None = None
 
 
-Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9.-]*[a-z][a-z0-9.-]*$", max_length=60)]
+Id = Annotated[StrictStr, Field(pattern=ID_PATTERN, max_length=60)]
 
 
 class Record(Part):

@@ -1,0 +1,132 @@
+"""From entries to the fields that formulas name: units, zeros, unknowns, origins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from planner import layer_kinds
+from planner.catalog import Catalog
+from planner.facts import DEFAULTS, FACTS
+
+CATALOG = Catalog.open()
+
+
+def declared(repository: Path) -> dict[str, dict[str, Any]]:
+    path = repository / "planner" / "metrics" / "fields.yaml"
+    return dict(yaml.safe_load(path.read_text("utf-8"))["fields"])
+
+
+@pytest.mark.parametrize("kind", FACTS)
+def test_facts_are_the_declared_fields_in_their_units(kind: str, repository: Path) -> None:
+    fields = {
+        name: field.get("unit", "1")  # flags and choices have none
+        for name, field in declared(repository).items()
+        if field["entity"] == kind
+    }
+    assert {name: unit for name, (_, unit) in FACTS[kind].items()} == fields
+    for word in CATALOG.ids(kind):
+        assert {n: fact.unit for n, fact in CATALOG.facts(kind, word).items()} == fields
+
+
+def test_group_facts_and_engine_defaults_are_declared_fields(repository: Path) -> None:
+    fields = declared(repository)
+    groups = {n: f["unit"] for n, f in fields.items() if f["entity"] == "group"}
+    assert groups == layer_kinds.FIELDS
+    assert {n: fields[n]["unit"] for n in DEFAULTS} == {
+        n: unit for n, (_, unit) in DEFAULTS.items()
+    }
+    for word in CATALOG.ids("model"):
+        assert all(set(group.facts) == set(groups) for group in CATALOG.groups(word))
+
+
+def test_facts_of_a_model() -> None:
+    facts = CATALOG.facts("model", "qwen3-8b")
+    assert facts["params_embedding"].value == 622_329_856
+    assert facts["params_embedding"].source == ("counted",)
+    assert facts["max_context"].value == 40_960
+    assert facts["tied_embedding"].value is False
+    assert facts["max_context"].span.text == "max_context: 40960 tokens"
+
+
+def test_component_that_a_model_lacks_is_zero_because_the_sum_is_exact() -> None:
+    facts = CATALOG.facts("model", "qwen3-8b")
+    for name in ("params_experts", "params_state", "params_vision", "experts", "experts_per_token"):
+        assert facts[name].value == 0
+        assert facts[name].source == ("counted", "hub") and facts[name].note
+
+
+def test_fact_that_nobody_published_is_unknown() -> None:
+    facts = CATALOG.facts("gpu", "l4")
+    assert facts["memory_framework"].value is None
+    assert facts["peak_fp4"].value is None
+    assert facts["memory_device"].value == 23_034 * 2**20
+
+
+def test_facts_of_the_h100() -> None:
+    facts = CATALOG.facts("gpu", "h100-sxm")
+    assert facts["peak_bf16"].value == 989.5e12
+    assert facts["memory_bandwidth"].value == 3.35e12
+    assert facts["memory_marketed"].value == 80e9
+    assert facts["max_domain"].value == 8
+    assert round(989.5e12 / (2 * 3.35e12), 2) == 147.69
+
+
+def test_derived_group_facts_say_how() -> None:
+    (latent,) = CATALOG.groups("deepseek-v3")
+    assert latent.facts["group_key_dim"].value == 576
+    assert latent.facts["group_key_dim"].confidence == "derived"
+    assert latent.facts["group_key_dim"].note == "kv_lora_rank + qk_rope_head_dim"
+    assert latent.facts["group_q_heads"].value == 128
+    assert "key dim = kv_lora_rank + qk_rope_head_dim" in latent.basis
+    state = CATALOG.groups("qwen3-next-80b")[1].facts
+    assert state["group_state_element_bytes"].source == ("engine",)
+
+
+def test_formats_are_exact_in_binary() -> None:
+    bytes_of = {
+        word: CATALOG.facts("weight_format", word)["weight_expert_bytes"].value
+        for word in CATALOG.ids("weight_format")
+    }
+    assert bytes_of == {
+        "bf16": 2,
+        "fp16": 2,
+        "fp8": 1 + 4 / 128**2,
+        "int4": 0.5 + 2 / 128,
+        "int8": 1,
+        "mxfp4": 0.5 + 1 / 32,
+        "nvfp4": 0.5 + 1 / 16,
+    }
+    assert CATALOG.facts("weight_format", "mxfp4")["weight_linear_bytes"].value == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "of_128", "of_64", "of_256"),
+    [
+        ("bf16", 512, 256, 1024),
+        ("fp16", 512, 256, 1024),
+        ("fp8", 256, 128, 512),
+        ("int8-per-token-head", 264, 136, 520),
+        ("nvfp4", 144, 72, 288),
+    ],
+)
+def test_kv_formats(word: str, of_128: int, of_64: int, of_256: int) -> None:
+    facts = CATALOG.facts("kv_format", word)
+    element, scales = facts["kv_element_bytes"].value, facts["kv_head_scale_bytes"].value
+    assert isinstance(element, float) and isinstance(scales, float)
+    assert [2 * d * element + scales for d in (128, 64, 256)] == [of_128, of_64, of_256]
+
+
+def test_plain_engine_carries_marked_assumptions() -> None:
+    assert CATALOG.facts("engine", "plain")["engine_memory_basis"].value == "framework"
+    assert CATALOG.facts("engine", "plain")["engine_block_size"].value == 16
+    defaults = CATALOG.defaults("plain")
+    assert {name: fact.value for name, fact in defaults.items()} == {
+        "memory_utilization": 0.9,
+        "overhead": 3 * 2**30,
+        "reserve": 0,
+    }
+    assert all(fact.confidence == "assumed" and fact.note for fact in defaults.values())
