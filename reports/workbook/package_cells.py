@@ -114,7 +114,9 @@ def insert_rows_xml(sheet_xml: bytes, bodies: Sequence[Body]) -> Iterator[bytes]
         head = head.rstrip(b">").rstrip(b"/").rstrip() + b">"
     sizes = [e for e in found if e.name == "dimension"]
     head = replaced(head, [(e.start, e.end, _dimension(extent)) for e in sizes])
-    rows = [element for element in found if element.name == "row"]
+    rows = [e for e in found if e.name == "row" and e.parent == "sheetData"]
+    if any("r" not in row.attributes for row in rows):
+        raise PackageError("expected rows with numbers, found one without")
     return _merged(sheet_xml, tables[0], head, rows, ordered)
 
 
