@@ -79,8 +79,10 @@ class Columns:
         return np.broadcast_to(values, (count * cases,)).reshape(count, cases), failed
 
     def variants(self, name: str) -> Columns:
-        """The child cases of one set of variants, variant-major: the same columns, one input
-        replaced; what does not depend on it is taken from the parent."""
+        """The child cases of one set of variants, variant-major.
+
+        The same columns with one input replaced; what does not follow from it is the parent's.
+        """
         if name not in self._children:
             values = self.variant_values[name]
             replaced = self.metrics.variants[name].replaces

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from planner.errors import InputError, Problem, Span, nearest
 from planner.expr.check import CASE, GROUP, PLAN, Checker, Type, factor_hint
@@ -19,6 +20,7 @@ from planner.expr.functions import FUNCTIONS
 from planner.expr.parse import FormulaError, parse
 from planner.expr.to_arrays import ArrayFormula, compile_arrays
 from planner.expr.tree import Call, Name, Node, Text, names, rebuild
+from planner.figures import Part
 from planner.metric_files import (
     ConstantEntry,
     ExampleEntry,
@@ -119,6 +121,33 @@ class MetricSet:
         return cls.read([*files, *((path, str(path)) for path in user_files)], len(files))
 
     @classmethod
+    def of_declarations(cls, data: Mapping[str, Any], name: str) -> MetricSet:
+        """The set that :meth:`declarations` described, from a saved plan called ``name``."""
+        reading = _Reading()
+        file = YamlFile(name, data, (), {}, {})
+        content = MetricsFile.model_validate({k: v for k, v in data.items() if k != "replaced"})
+        reading.add(file, content, origin="")
+        reading.replaced = {k: (v[0], v[1]) for k, v in data.get("replaced", {}).items()}
+        return reading.checked()
+
+    def declarations(self) -> dict[str, Any]:
+        """All declarations as plain data, in the form of one metrics file."""
+        blocks: dict[str, Any] = {
+            block: {n: _dump(e) for n, e in getattr(self, block).items()}
+            for block in ("tables", "constants", "fields", "variants")
+        }
+        blocks["metrics"] = {
+            m.name: {**_dump(m.entry), "table": m.table}
+            for m in self.metrics.values()
+            if not m.part_of
+        }
+        for entry in blocks["metrics"].values():
+            entry.pop("replaces", None)
+            entry.pop("examples", None)
+        blocks["replaced"] = {name: list(what) for name, what in self.replaced.items()}
+        return blocks
+
+    @classmethod
     def read(cls, files: Sequence[tuple[Path, str]], builtin: int = 0) -> MetricSet:
         """Metrics of exactly these files; the first ``builtin`` of them may be replaced."""
         reading = _Reading()
@@ -169,6 +198,10 @@ class MetricSet:
     def with_metrics(self, metrics: Mapping[str, Metric]) -> MetricSet:
         """The same declarations with other metrics (parts added for cells)."""
         return replace(self, metrics=metrics)
+
+
+def _dump(entry: Part) -> dict[str, Any]:
+    return entry.model_dump(mode="json", exclude_defaults=True)
 
 
 class _Reading:

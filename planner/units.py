@@ -169,7 +169,7 @@ def parse_unit(text: str) -> Unit:
     return Unit(text.strip(), unit.factor, unit.dimension)
 
 
-_NUMBER = re.compile(r"[-+]?(?:[0-9][0-9_,]*\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?(?:[0-9][0-9_,]*\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?(?![0-9])")
 
 
 @lru_cache(maxsize=4096)

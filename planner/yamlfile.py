@@ -114,7 +114,7 @@ class _Walk:
             return self.mapping(node, key)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(child, (*key, i)) for i, child in enumerate(node.value)]
-        return node.value if node.style else scalar(node.value)
+        return node.value if getattr(node, "style", None) else scalar(node.value)
 
     def mapping(self, node: yaml.MappingNode, key: Key) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -175,6 +175,7 @@ def _unreadable(text: str, name: str, lines: tuple[str, ...]) -> list[Problem]:
             anchor = getattr(event, "anchor", None)
             if anchor:
                 mark = event.start_mark
+                assert mark is not None
                 sign = "*" if isinstance(event, yaml.AliasEvent) else "&"
                 span = Span(name, mark.line + 1, mark.column + 1, 1 + len(anchor), lines[mark.line])
                 found.append(

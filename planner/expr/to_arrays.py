@@ -104,23 +104,23 @@ def _safe_pow(a: Array, b: Array) -> Array:
     return np.where(np.isnan(a) | np.isnan(b), _NAN, _finite(_pow(a, b)))
 
 
-def _floor(x: Array) -> Array:
+def _floor(x: Array) -> Any:
     return np.floor(x + np.abs(x) * GUARD)
 
 
-def _ceil(x: Array) -> Array:
+def _ceil(x: Array) -> Any:
     return -np.floor(np.abs(x) * GUARD - x)
 
 
-def _ceildiv(a: Array, b: Array) -> Array:
+def _ceildiv(a: Array, b: Array) -> Any:
     return -np.floor(-a / b)
 
 
-def _round_up_to(a: Array, b: Array) -> Array:
+def _round_up_to(a: Array, b: Array) -> Any:
     return _ceildiv(a, b) * b
 
 
-def _divides(a: Array, b: Array) -> Array:
+def _divides(a: Array, b: Array) -> Any:
     return np.floor(b / a) * a == b
 
 
@@ -133,11 +133,11 @@ def _refuse_unknown() -> Array:
     raise FloatingPointError  # a certain failure: the safe form gives it
 
 
-def _sum_of(x: Array) -> Array:
+def _sum_of(x: Array) -> Any:
     return np.add.reduce(x, axis=0)
 
 
-def _count_of(x: Array) -> Array:
+def _count_of(x: Array) -> Any:
     return np.add.reduce(x.astype(np.float64), axis=0)
 
 

@@ -1,0 +1,154 @@
+"""What a plan is computed from: cases, catalog facts, assumptions, and the origin of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from planner.engine import Array
+from planner.facts import Fact, GroupFacts
+from planner.metric_files import FieldEntry
+from planner.metrics import SLOTS, MetricSet
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source of figures: its title, its address where one is recorded, when it was read."""
+
+    title: str
+    url: str = ""
+    read: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an input came from: ``given``, ``catalog`` or ``default``, and the place or source."""
+
+    kind: str
+    where: str
+    sources: tuple[str, ...] = ()
+    confidence: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One combination: the chosen catalog entries and case inputs in base units."""
+
+    id: str
+    model: str
+    gpu: str
+    weight_format: str
+    kv_format: str
+    workload: str
+    inputs: Mapping[str, float | str]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that a plan is computed from."""
+
+    scenario: Mapping[str, Any]
+    file: str
+    cases: tuple[Case, ...]
+    dropped: Mapping[str, int]
+    plan: Mapping[str, float]
+    ladders: Mapping[str, tuple[float, ...]]
+    facts: Mapping[tuple[str, str], Mapping[str, Fact]]
+    groups: Mapping[str, tuple[GroupFacts, ...]]
+    origins: Mapping[str, Origin]
+    labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    sources: Mapping[tuple[str, str], Mapping[str, Source]] = field(default_factory=dict)
+
+    def columns(self, metrics: MetricSet) -> dict[str, Array]:
+        """Field name to column, as ``engine.evaluate`` takes them."""
+        return _columns(self, metrics)
+
+
+Facts = Mapping[tuple[str, str], Mapping[str, Fact]]
+
+
+def _value(facts: Facts, kind: str, word: str, name: str) -> float:
+    value = facts[kind, word][name].value
+    return float("nan") if value is None else float(value)
+
+
+def _number(case: Case, name: str) -> float:
+    return float(case.inputs[name])
+
+
+# Reasons for which a combination makes no sense, each with its test; the first that holds counts.
+# A comparison with an unknown figure is false, so what is unknown drops nothing.
+DROPS: dict[str, Callable[[Case, Facts], bool]] = {
+    "tensor parallel size does not divide the query heads": lambda case, facts: (
+        _value(facts, "model", case.model, "q_heads") % _number(case, "tp") != 0
+    ),
+    "tensor parallel size exceeds the scale-up domain of the GPU": lambda case, facts: (
+        _number(case, "tp") > _value(facts, "gpu", case.gpu, "max_domain")
+    ),
+    "context limit exceeds what the model was published for": lambda case, facts: (
+        _number(case, "context") > _value(facts, "model", case.model, "max_context")
+    ),
+    "request is longer than the context limit": lambda case, facts: (
+        sum(_number(case, f"{p}_tokens") for p in ("cached", "prompt", "output"))
+        > _number(case, "context")
+    ),
+    "GPU has no native path for the compute dtype": lambda case, facts: (
+        facts["gpu", case.gpu][f"peak_{case.inputs['compute_dtype']}"].value is None
+    ),
+}
+
+
+# ---- columns -----------------------------------------------------------------------------------
+
+
+def _columns(inputs: Inputs, metrics: MetricSet) -> dict[str, Array]:
+    picks = {
+        "model": [c.model for c in inputs.cases],
+        "gpu": [c.gpu for c in inputs.cases],
+        "weight_format": [c.weight_format for c in inputs.cases],
+        "kv_format": [c.kv_format for c in inputs.cases],
+    }
+    engine = next(word for kind, word in inputs.facts if kind == "engine")
+    columns: dict[str, Array] = {}
+    rows = {kind: _gather(words) for kind, words in picks.items()}
+    for name, entry in metrics.fields.items():
+        if entry.entity == "plan":
+            columns[name] = np.asarray(inputs.plan[name])
+        elif entry.entity == "case":
+            values = [case.inputs[name] for case in inputs.cases]
+            columns[name] = np.asarray([_code(v, entry) for v in values])
+        elif entry.entity == "engine":
+            value = _code(inputs.facts["engine", engine][name].value, entry)
+            columns[name] = np.full(len(inputs.cases), value)
+        elif entry.entity == "group":
+            unique, index = rows["model"]
+            slots = [[_slot(inputs.groups[m], s, name) for m in unique] for s in range(SLOTS)]
+            columns[name] = np.asarray(slots)[:, index]
+        else:
+            unique, index = rows[entry.entity]
+            facts = [_code(inputs.facts[entry.entity, w][name].value, entry) for w in unique]
+            columns[name] = np.asarray(facts)[index]
+    return columns
+
+
+def _gather(words: list[str]) -> tuple[list[str], Array]:
+    unique = list(dict.fromkeys(words))
+    where = {word: index for index, word in enumerate(unique)}
+    return unique, np.asarray([where[word] for word in words])
+
+
+def _slot(groups: tuple[GroupFacts, ...], slot: int, name: str) -> float:
+    if slot >= len(groups):
+        return 0.0
+    value = groups[slot].facts[name].value
+    return float("nan") if value is None else float(value)
+
+
+def _code(value: Any, entry: FieldEntry) -> float:
+    if value is None:
+        return float("nan")
+    return float(entry.words.index(value)) if entry.kind == "choice" else float(value)

@@ -1,0 +1,348 @@
+"""A scenario file to the case table: cross product, dropped combinations, origin of every input."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator, Field, StrictStr
+
+from planner import yamlfile
+from planner.catalog import Catalog
+from planner.errors import InputError, Problem, Span, nearest, one_of
+from planner.facts import Fact, GroupFacts
+from planner.figures import Part, Texts, listed, read_record
+from planner.inputs import DROPS, Case, Inputs, Origin, Source
+from planner.metric_files import FieldEntry
+from planner.metrics import MetricSet
+from planner.units import UnitError, parse_quantity
+from planner.yamlfile import Key, YamlFile
+
+MAX_CASES = 200_000
+
+
+def _rows(value: Any) -> Any:
+    """One value or a list of values, as a tuple."""
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+Values = Annotated[tuple[Any, ...], BeforeValidator(_rows), Field(min_length=1)]
+Slug = Annotated[StrictStr, Field(pattern=r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$", max_length=60)]
+
+
+class PrecisionEntry(Part):
+    """Formats that belong together; ``native`` weights are those of the published checkpoint."""
+
+    name: StrictStr | None = None
+    weights: StrictStr = "native"
+    kv: StrictStr = "bf16"
+    compute: StrictStr = "bf16"
+
+
+class WorkloadEntry(Part):
+    """The shape of a request: cached, new and returned tokens."""
+
+    name: Slug
+    cached: Any = "0 tokens"
+    prompt: Any
+    output: Any
+
+
+class ScenarioEntry(Part):
+    """A scenario file: lists that are combined, and the assumptions of the whole plan."""
+
+    name: Slug
+    title: StrictStr
+    as_of: Annotated[StrictStr, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    owner: StrictStr = "unknown"
+    note: StrictStr = ""
+    engine: StrictStr = "plain"
+    models: Annotated[Texts, Field(min_length=1)]
+    gpus: Annotated[Texts, Field(min_length=1)]
+    tp: Values = (1,)
+    precisions: Annotated[tuple[PrecisionEntry, ...], BeforeValidator(_rows)] = (PrecisionEntry(),)
+    contexts: Values
+    workloads: Annotated[tuple[WorkloadEntry, ...], BeforeValidator(_rows), Field(min_length=1)]
+    batches: Values
+    assumptions: dict[StrictStr, Any] = Field(default_factory=dict)
+    context_ladder: Annotated[tuple[Any, ...], BeforeValidator(listed)] = ()
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def read_scenario(path: Path, settings: Sequence[str] = ()) -> tuple[YamlFile, ScenarioEntry]:
+    """Read and check the shape of a scenario file, with ``key=value`` settings put in.
+
+    Raises:
+        InputError: every problem of its shape, with its place.
+    """
+    file = yamlfile.read(path)
+    for setting in settings:
+        file = _with_setting(file, setting)
+    return file, read_record(file, ScenarioEntry)
+
+
+def _with_setting(file: YamlFile, setting: str) -> YamlFile:
+    """``memory_utilization=0.85``, ``models=[a, b]`` or ``assumptions.overhead=3 GiB`` put in."""
+    name = f"--set {setting}"
+    key, separator, text = setting.partition("=")
+    if not separator or not key.strip():
+        raise InputError(Problem(Span(name), "", "key=value", f"'{setting}'"))
+    path: Key = tuple(key.strip().split("."))
+    if len(path) == 1 and path[0] not in ScenarioEntry.model_fields:
+        path = ("assumptions", *path)
+    given = yamlfile.parse(text, name)
+    data = copy.deepcopy(file.data) if isinstance(file.data, dict) else {}
+    place = data
+    for part in path[:-1]:
+        place = place.setdefault(part, {}) if isinstance(place, dict) else {}
+    if not isinstance(place, dict):
+        raise InputError(Problem(Span(name), key, "a key of the scenario", f"'{key}'"))
+    place[path[-1]] = given.data
+    moved = {(*path, *k): Span(name) for k in given.value_spans}
+    keys = {**file.key_spans, path: Span(name)}
+    return YamlFile(file.name, data, file.lines, keys, {**file.value_spans, **moved})
+
+
+# ---- resolving ---------------------------------------------------------------------------------
+
+
+def resolve(file: YamlFile, entry: ScenarioEntry, catalog: Catalog, metrics: MetricSet) -> Inputs:
+    """Combine the lists of a scenario with catalog facts.
+
+    Raises:
+        InputError: unknown ids, bad quantities, or no combination that makes sense.
+    """
+    return _Resolving(file, entry, catalog, metrics).inputs()
+
+
+class _Resolving:
+    def __init__(
+        self, file: YamlFile, entry: ScenarioEntry, catalog: Catalog, metrics: MetricSet
+    ) -> None:
+        self.file, self.entry, self.catalog, self.metrics = file, entry, catalog, metrics
+        self.problems: list[Problem] = []
+        self.facts: dict[tuple[str, str], Mapping[str, Fact]] = {}
+        self.groups: dict[str, tuple[GroupFacts, ...]] = {}
+        self.labels: dict[tuple[str, str], str] = {}
+        self.origins: dict[str, Origin] = {}
+        self.sources: dict[tuple[str, str], dict[str, Source]] = {}
+
+    def inputs(self) -> Inputs:
+        entry = self.entry
+        models = [self.look_up("model", m, ("models", i)) for i, m in enumerate(entry.models)]
+        gpus = [self.look_up("gpu", g, ("gpus", i)) for i, g in enumerate(entry.gpus)]
+        engine = self.look_up("engine", entry.engine, ("engine",))
+        axes = {
+            "tp": self.numbers("tp", ("tp",), entry.tp),
+            "precision": self.precisions(),
+            "context": self.numbers("context", ("contexts",), entry.contexts),
+            "workload": self.workloads(),
+            "batch": self.numbers("batch", ("batches",), entry.batches),
+        }
+        plan = self.plan_values(engine)
+        ladders = {n: self.ladder(n) for n in self.metrics.variants}
+        self.case_origins()
+        if self.problems:
+            raise InputError(self.problems)
+        cases, dropped = self.cross(models, gpus, axes)
+        return Inputs(
+            entry.model_dump(mode="json"), Path(self.file.name).name, tuple(cases), dropped, plan,
+            ladders, self.facts, self.groups, self.origins, self.labels, self.sources,
+        )  # fmt: skip
+
+    def look_up(self, kind: str, word: str, key: Key) -> str:
+        """The id of a catalog entry; its facts are kept."""
+        try:
+            record = self.catalog.entry(kind, word, self.file.span(key)).record
+        except InputError as error:
+            self.problems += error.problems
+            return word
+        if (kind, record.id) not in self.facts:
+            self.facts[kind, record.id] = self.catalog.facts(kind, record.id)
+            self.labels[kind, record.id] = record.label
+            self.sources[kind, record.id] = {
+                name: Source(s.title, s.url or "", s.read or "")
+                for name, s in record.sources.items()
+            }
+            if kind == "model":
+                self.groups[record.id] = self.catalog.groups(record.id)
+        return record.id
+
+    def quantity(self, name: str, value: Any, key: Key) -> float:
+        """A value of a field in base units, checked against the field's kind and range."""
+        field_entry = self.metrics.fields[name]
+        written = self.metrics.written_unit(name)
+        try:
+            number = parse_quantity("" if value is None else str(value), written)
+        except UnitError as error:
+            self.problems.append(self.file.problem(key, error.expected, error.found, error.hint))
+            return 1.0
+        bad = _out_of_range(field_entry, number)
+        if bad:
+            self.problems.append(self.file.problem(key, bad, f"{value}"))
+            return 1.0
+        return number
+
+    def numbers(self, name: str, key: Key, values: Sequence[Any]) -> list[float]:
+        found = [self.quantity(name, v, (*key, i)) for i, v in enumerate(values)]
+        for index, number in enumerate(found):
+            if number < 1:
+                self.problems.append(
+                    self.file.problem((*key, index), "at least 1", f"{values[index]}")
+                )
+            if number in found[:index] and not self.problems:
+                self.problems.append(
+                    self.file.problem((*key, index), "each value once", f"{values[index]} again")
+                )
+        return found
+
+    def precisions(self) -> list[PrecisionEntry]:
+        words = self.metrics.fields["compute_dtype"].words
+        for index, one in enumerate(self.entry.precisions):
+            key: Key = ("precisions", index)
+            if one.weights != "native":
+                self.look_up("weight_format", one.weights, (*key, "weights"))
+            self.look_up("kv_format", one.kv, (*key, "kv"))
+            if one.compute not in words:
+                self.problems.append(
+                    self.file.problem(
+                        (*key, "compute"),
+                        one_of(words),
+                        f"'{one.compute}'",
+                        nearest(one.compute, words),
+                    )  # fmt: skip
+                )
+        return list(self.entry.precisions)
+
+    def workloads(self) -> list[tuple[str, dict[str, float]]]:
+        found: list[tuple[str, dict[str, float]]] = []
+        for index, one in enumerate(self.entry.workloads):
+            key: Key = ("workloads", index)
+            if one.name in {name for name, _ in found}:
+                self.problems.append(
+                    self.file.problem((*key, "name"), "each name once", f"'{one.name}' again")
+                )
+            shape = {
+                f"{part}_tokens": self.quantity(f"{part}_tokens", getattr(one, part), (*key, part))
+                for part in ("cached", "prompt", "output")
+            }
+            for part in ("prompt", "output"):
+                if shape[f"{part}_tokens"] < 1:
+                    self.problems.append(
+                        self.file.problem((*key, part), "at least 1 token", str(getattr(one, part)))
+                    )
+            found.append((one.name, shape))
+        return found
+
+    def plan_values(self, engine: str) -> dict[str, float]:
+        """Values of the whole plan: given in the scenario, or the engine's defaults."""
+        names = [n for n, f in self.metrics.fields.items() if f.entity == "plan"]
+        for name in self.entry.assumptions:
+            if name not in names:
+                self.problems.append(
+                    self.file.problem(
+                        ("assumptions", name),
+                        one_of(names),
+                        f"the unknown key '{name}'",
+                        nearest(name, names),
+                        of_key=True,
+                    )  # fmt: skip
+                )
+        defaults = self.catalog.defaults(engine) if ("engine", engine) in self.facts else {}
+        return {name: self.plan_value(name, engine, defaults) for name in names}
+
+    def plan_value(self, name: str, engine: str, defaults: Mapping[str, Fact]) -> float:
+        key: Key = ("assumptions", name)
+        if name in self.entry.assumptions:
+            self.origins[name] = Origin("given", str(self.file.span(key)))
+            return self.quantity(name, self.entry.assumptions[name], key)
+        fact = defaults.get(name)
+        if fact is None or not isinstance(fact.value, float | int):
+            if defaults:
+                hint = f"write it under assumptions; engine {engine} has no default for it"
+                self.problems.append(self.file.problem(key, "a value", "none", hint))
+            return 0.0
+        self.origins[name] = Origin(
+            "default", f"engine {engine}", fact.source, fact.confidence, fact.note
+        )
+        return float(fact.value)
+
+    def ladder(self, name: str) -> tuple[float, ...]:
+        variant = self.metrics.variants[name]
+        given = getattr(self.entry, name, ())
+        if not given:
+            self.origins[name] = Origin("default", "metrics file", note=variant.meaning)
+            return tuple(float(v) for v in variant.default)
+        self.origins[name] = Origin("given", str(self.file.span((name,))))
+        return tuple(self.numbers(variant.replaces, (name,), given))
+
+    def case_origins(self) -> None:
+        keys = {"tp": "tp", "context": "contexts", "batch": "batches", "compute_dtype": "precisions",
+                "cached_tokens": "workloads", "prompt_tokens": "workloads",
+                "output_tokens": "workloads"}  # fmt: skip
+        for name, key in keys.items():
+            given = isinstance(self.file.data, dict) and key in self.file.data
+            where = str(self.file.span((key,), of_key=True)) if given else "scenario default"
+            self.origins[name] = Origin("given" if given else "default", where)
+
+    def cross(
+        self, models: list[str], gpus: list[str], axes: Mapping[str, Any]
+    ) -> tuple[list[Case], dict[str, int]]:
+        """Every combination that makes sense; the others counted by reason."""
+        size = len(models) * len(gpus) * int(np.prod([len(a) for a in axes.values()]))
+        if size > MAX_CASES:
+            raise InputError(
+                self.file.problem((), f"at most {MAX_CASES:,} combinations", f"{size:,}",
+                                  "shorten the lists or split the scenario")
+            )  # fmt: skip
+        cases: list[Case] = []
+        dropped: dict[str, int] = {}
+        seen: set[str] = set()
+        for combination in itertools.product(models, gpus, *axes.values()):
+            case = self.case(*combination)
+            reason = next((r for r, test in DROPS.items() if test(case, self.facts)), "")
+            if reason:
+                dropped[reason] = dropped.get(reason, 0) + 1
+            elif case.id not in seen:
+                seen.add(case.id)
+                cases.append(case)
+        if not cases:
+            reasons = "; ".join(f"{n} x {r}" for r, n in dropped.items())
+            raise InputError(
+                self.file.problem((), "at least one combination that makes sense", reasons)
+            )
+        return cases, dropped
+
+    def case(
+        self, model: str, gpu: str, tp: float, precision: PrecisionEntry, context: float,
+        workload: tuple[str, dict[str, float]], batch: float,
+    ) -> Case:  # fmt: skip
+        weights = precision.weights
+        if weights == "native":
+            weights = self.catalog.model(model).weight_format
+        weights = self.look_up("weight_format", weights, ("precisions",))
+        kv = self.look_up("kv_format", precision.kv, ("precisions",))
+        inputs: dict[str, float | str] = {
+            "tp": tp, "compute_dtype": precision.compute, "context": context, **workload[1],
+            "batch": batch,
+        }  # fmt: skip
+        formats = f"{weights}+{kv}+{precision.compute}"
+        parts = [model, gpu, f"tp{tp:.0f}", formats, f"{context:.0f}", workload[0], f"b{batch:.0f}"]
+        return Case("/".join(parts), model, gpu, weights, kv, workload[0], inputs)
+
+
+def _out_of_range(entry: FieldEntry, number: float) -> str:
+    if entry.kind == "count" and number != int(number):
+        return "a whole number"
+    if number < 0:
+        return "0 or more"
+    if number >= 1e14:
+        return "less than 1e14"
+    low, high = entry.range or (0.0, 1e14)
+    return "" if low <= number <= high else f"a value from {low:g} to {high:g} {entry.unit}"
