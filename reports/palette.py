@@ -140,13 +140,21 @@ def text_on(fill: str) -> str:
     return max("#FFFFFF", "#000000", key=lambda ink: contrast(ink, fill))
 
 
+def _variables() -> dict[str, Colour]:
+    every = dict(ROLES)
+    for number, entry in enumerate(SERIES, 1):
+        every[f"series-{number}"] = entry.fill
+        every[f"edge-{number}"] = entry.edge
+    return every
+
+
+# Every colour by the name of its CSS variable: the roles, then series-1, edge-1, series-2, ...
+VARIABLES: dict[str, Colour] = _variables()
+
+
 def declarations(mode: Mode) -> str:
     """The CSS variables of one mode, one ``--name:value;`` each, without a selector."""
-    pairs = [(role, entry.value(mode)) for role, entry in ROLES.items()]
-    for number, entry in enumerate(SERIES, 1):
-        pairs.append((f"series-{number}", entry.fill.value(mode)))
-        pairs.append((f"edge-{number}", entry.edge.value(mode)))
-    return "".join(f"--{name}:{value};" for name, value in pairs)
+    return "".join(f"--{name}:{entry.value(mode)};" for name, entry in VARIABLES.items())
 
 
 def css_variables() -> str:
