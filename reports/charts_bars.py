@@ -135,7 +135,7 @@ def describe(chart: BarChart) -> str:
 
 
 def _shown(value: Number, chart: BarChart) -> str:
-    return numbers.show(value, chart.kind) if numbers.is_known(value) else chart.unknown
+    return numbers.show(value, chart.kind, unknown=chart.unknown)
 
 
 def _marked(mark: Mark, chart: BarChart) -> str:

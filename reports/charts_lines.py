@@ -137,7 +137,7 @@ def describe(chart: LineChart) -> str:
 
 
 def _shown(value: Number, chart: LineChart) -> str:
-    return numbers.show(value, chart.kind) if numbers.is_known(value) else chart.unknown
+    return numbers.show(value, chart.kind, unknown=chart.unknown)
 
 
 def _place_text(point: Point, chart: LineChart) -> str:

@@ -100,12 +100,10 @@ def describe(chart: StackChart) -> str:
 
 def _shown(value: Number, chart: StackChart) -> str:
     """A value with the decimals that all values share, so that the parts add up on paper."""
-    if not numbers.is_known(value):
-        return chart.unknown
     parts = [part.value for row in chart.rows for part in row.segments]
     limits = [row.limit.value for row in chart.rows if row.limit is not None]
     decimals = numbers.decimals_for([*parts, *limits], chart.kind)
-    return numbers.fixed(value, decimals, kind=chart.kind)
+    return numbers.fixed(value, decimals, kind=chart.kind, unknown=chart.unknown)
 
 
 def _length(segment: Segment) -> float:

@@ -21,7 +21,7 @@ Number = float | int | None
 Kind = Literal["figure", "count", "bytes", "ratio", "share", "change", "change_share"]
 
 UNKNOWN = "unknown"
-NOT_APPLICABLE = "–"  # noqa: RUF001 - an en dash, which is what people read as "no entry"
+NOT_APPLICABLE = "–"
 MINUS = "\u2212"
 
 _CONTEXT = Context(prec=400, rounding=ROUND_HALF_UP)
@@ -38,7 +38,9 @@ def is_known(value: Number) -> bool:
     return value is not None and (isinstance(value, Integral) or math.isfinite(value))
 
 
-def show(value: Number, kind: Kind = "figure", *, plain: bool = False) -> str:
+def show(
+    value: Number, kind: Kind = "figure", *, plain: bool = False, unknown: str = UNKNOWN
+) -> str:
     """One number as a person reads it, without its unit.
 
     Args:
@@ -46,12 +48,13 @@ def show(value: Number, kind: Kind = "figure", *, plain: bool = False) -> str:
         kind: what it is. A ``count`` or ``bytes`` is written in full; one that is not whole, such
             as a mean, is shown as a figure rather than rounded to a count that nobody counted.
         plain: ASCII minus, for terminals and CSV.
+        unknown: the word for a value that is not known, in the language of the report.
 
     Raises:
         ValueError: an unknown kind.
     """
     if not is_known(value):
-        return UNKNOWN
+        return unknown
     number = _decimal(value)
     if kind in ("count", "bytes"):
         whole = number == number.to_integral_value()
@@ -69,10 +72,17 @@ def show(value: Number, kind: Kind = "figure", *, plain: bool = False) -> str:
     return text if plain else text.replace("-", MINUS)
 
 
-def fixed(value: Number, decimals: int, *, kind: Kind = "figure", plain: bool = False) -> str:
+def fixed(
+    value: Number,
+    decimals: int,
+    *,
+    kind: Kind = "figure",
+    plain: bool = False,
+    unknown: str = UNKNOWN,
+) -> str:
     """One number of a column: always ``decimals`` digits after the point, but ``0`` for zero."""
     if not is_known(value):
-        return UNKNOWN
+        return unknown
     percent = kind in ("share", "change_share")
     number = _decimal(value) * 100 if percent else _decimal(value)
     text = _fixed(number, decimals) if number else "0"
@@ -102,11 +112,17 @@ def decimals_for(values: Iterable[Number], kind: Kind = "figure") -> int:
     return min(max(for_largest, *useful, 0), _MOST_DECIMALS)
 
 
-def column(values: Iterable[Number], kind: Kind = "figure", *, plain: bool = False) -> list[str]:
+def column(
+    values: Iterable[Number],
+    kind: Kind = "figure",
+    *,
+    plain: bool = False,
+    unknown: str = UNKNOWN,
+) -> list[str]:
     """A column of numbers with the same digits after the point, ready to be set flush right."""
     kept = list(values)
     decimals = decimals_for(kept, kind)
-    return [fixed(value, decimals, kind=kind, plain=plain) for value in kept]
+    return [fixed(value, decimals, kind=kind, plain=plain, unknown=unknown) for value in kept]
 
 
 def excel_format(kind: Kind, decimals: int = 0) -> str:

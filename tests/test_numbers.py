@@ -73,6 +73,8 @@ def test_kinds(value, kind, text):
 def test_what_is_not_known_is_a_word(value, kind):
     assert show(value, kind) == "unknown"
     assert numbers.fixed(value, 2, kind=kind) == "unknown"
+    assert show(value, kind, unknown="未知") == "未知"
+    assert numbers.column([value], kind, unknown="未知") == ["未知"]
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -0.0])
