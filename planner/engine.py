@@ -30,14 +30,17 @@ class Columns:
         metrics: MetricSet,
         given: Mapping[str, Array],
         variant_values: Mapping[str, Array] | None = None,
+        computed: Mapping[str, Array] | None = None,
     ) -> None:
         """``given``: inputs (or metrics, which are then not computed) by name.
 
         ``variant_values``: the values of each set of variants, ``(variants,)``, base units.
+        ``computed``: columns that are known already; unlike given ones, variants compute theirs.
         """
         self.metrics = metrics
         self.variant_values = dict(variant_values or {})
-        self._values: dict[str, Array] = {n: np.asarray(v) for n, v in given.items()}
+        known = {**given, **(computed or {})}
+        self._values: dict[str, Array] = {n: np.asarray(v) for n, v in known.items()}
         self._failed: dict[str, bool] = {n: _has_failures(v) for n, v in self._values.items()}
         self._given = frozenset(given)
         self._children: dict[str, Columns] = {}
@@ -139,7 +142,7 @@ def evaluate(
     ordinary = [m for m in metrics.metrics.values() if m.type.grain > 0 and not m.variant]
     if cases > BLOCK:
         out = _in_blocks(metrics, given, variant_values, ordinary, cases)
-        whole = Columns(metrics, {**given, **out}, variant_values)
+        whole = Columns(metrics, given, variant_values, out)
     return {m.name: whole[m.name] for m in metrics.metrics.values() if not m.variant}
 
 

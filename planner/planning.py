@@ -138,7 +138,7 @@ def compute(inputs: Inputs, metrics: MetricSet) -> Plan:
     given = inputs.columns(metrics)
     variants: dict[str, Any] = {n: np.asarray(v) for n, v in inputs.ladders.items()}
     values = evaluate(metrics, given, variants)
-    return Plan(inputs, metrics, Columns(metrics, {**given, **values}, variants))
+    return Plan(inputs, metrics, Columns(metrics, given, variants, values))
 
 
 __all__ = ["CASE", "GROUP", "PLAN", "SLOTS", "Plan", "Value", "compute", "plain", "plan"]

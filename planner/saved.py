@@ -204,11 +204,9 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
         facts, groups, {n: _origin(o) for n, o in doc["origins"].items()}, _flat(doc["labels"]),
         {k: {n: Source(**s) for n, s in v.items()} for k, v in _flat(doc["sources"]).items()},
     )  # fmt: skip
-    given = inputs.columns(metrics)
-    for metric, saved in doc["values"].items():
-        given[metric] = _column(saved, metrics.type_of(metric))
+    saved = {m: _column(v, metrics.type_of(m)) for m, v in doc["values"].items()}
     variants = {n: np.asarray(v, dtype=np.float64) for n, v in inputs.ladders.items()}
-    return Plan(inputs, metrics, Columns(metrics, given, variants))
+    return Plan(inputs, metrics, Columns(metrics, inputs.columns(metrics), variants, saved))
 
 
 def _origin(data: Mapping[str, Any]) -> Origin:
