@@ -93,6 +93,14 @@ def test_circle_of_imports_is_found(tmp_path: Path) -> None:
     assert found.startswith("imports in a circle: planner.")
 
 
+@pytest.mark.parametrize(
+    "late", ["def f():\n    import planner.diff", "if TYPE_CHECKING:\n    import planner.diff"]
+)
+def test_import_made_on_call_or_for_types_closes_no_circle(late: str, tmp_path: Path) -> None:
+    files = {"planner/diff.py": "import planner.checks", "planner/checks.py": late}
+    assert rules.import_breaches(plant(tmp_path, files)) == []
+
+
 def test_right_imports_pass(tmp_path: Path) -> None:
     files = {
         "planner/cli.py": "from reports.workbook import rows\nfrom planner import engine\n",
