@@ -7,18 +7,20 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import tools
+from support import recalc, tools
 from support.browser import open_page, screenshot
 from support.calculators import calculate_cells, calculate_js, run_node
 from support.pictures import pdf_pages, render_pdf_png
 from support.recalc import (
     differences,
+    falsified,
     recalculate_formualizer,
     recalculate_libreoffice,
     same_value,
+    stripped,
 )
 from support.shared import shared_folder
-from support.xlsx import Cells, read_formulas, read_values, with_cached, write_workbook
+from support.xlsx import Cells, read_formulas, read_values, write_workbook
 
 ENGINES = {"formualizer": recalculate_formualizer, "libreoffice": recalculate_libreoffice}
 
@@ -63,9 +65,24 @@ def test_engines_calculate_every_kind_of_value(engine: str, book: Path) -> None:
 def test_recalculation_does_not_believe_cached_values(
     engine: str, book: Path, tmp_path: Path
 ) -> None:
-    wrong = with_cached(book, tmp_path / "wrong.xlsx", "999")
+    wrong = falsified(book, tmp_path / "wrong.xlsx", 999)
     assert {read_values(wrong)[place] for place in RESULTS} == {999.0}
     assert differences(RESULTS, ENGINES[engine](wrong)) == []
+
+
+def test_stripping_leaves_no_cached_value_and_every_typed_one(book: Path, tmp_path: Path) -> None:
+    bare = stripped(falsified(book, tmp_path / "wrong.xlsx", 999), tmp_path / "bare.xlsx")
+    assert read_formulas(bare) == read_formulas(book)
+    assert read_values(bare) == read_values(book)
+
+
+def test_stripping_that_left_a_value_would_be_noticed(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = falsified(book, tmp_path / "wrong.xlsx", 999)
+    monkeypatch.setattr(recalc, "strip_values", lambda package: 0)
+    with pytest.raises(AssertionError, match="cached values stayed"):
+        stripped(wrong, tmp_path / "bare.xlsx")
 
 
 def test_comparison_finds_a_wrong_a_missing_and_a_mistyped_value() -> None:
@@ -217,7 +234,7 @@ def test_page_errors_and_outside_requests_are_seen(tmp_path: Path) -> None:
 
 
 def test_workbook_prints_the_values_that_it_carries(book: Path, tmp_path: Path) -> None:
-    stored = with_cached(book, tmp_path / "stored.xlsx", "987654")
+    stored = falsified(book, tmp_path / "stored.xlsx", 987654)
     pages = render_pdf_png(stored, tmp_path)
     assert len(pages) == 2
     assert all(png_size(page)[0] > 400 for page in pages)

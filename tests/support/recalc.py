@@ -11,8 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from reports.workbook.package import Package, fill_values, sheet_parts, strip_values
 from support.tools import need, need_module
-from support.xlsx import Cells, Value, is_error, position, read_formulas, read_values, with_cached
+from support.xlsx import Cells, Value, is_error, position, read_formulas, read_values
 
 # LibreOffice's setting "recalculate on load: always" (0); its default trusts cached values.
 _ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -21,6 +22,30 @@ _ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop></item>
 </oor:items>
 """
+
+
+def stripped(source: Path, target: Path) -> Path:
+    """Copy a workbook without the cached values of its formulas.
+
+    Raises:
+        AssertionError: a cached value stayed, so an engine could print it back unseen.
+    """
+    package = Package.read(source)
+    strip_values(package)
+    package.write(target)
+    left = read_values(target).keys() & read_formulas(target).keys()
+    assert not left, f"cached values stayed: {sorted(left)[:5]}"
+    return target
+
+
+def falsified(source: Path, target: Path, number: float) -> Path:
+    """Copy a workbook with one wrong number as the cached value of every formula."""
+    package, formulas = Package.read(source), read_formulas(source)
+    for sheet, part in sheet_parts(package).items():
+        values = {address: number for name, address in formulas if name == sheet}
+        package.set(part, fill_values(package.get(part), values))
+    package.write(target)
+    return target
 
 
 def convert(path: Path, kind: str, folder: Path, *, recalculate: bool) -> Path:
@@ -66,10 +91,10 @@ def recalculate_libreoffice(path: Path) -> Cells:
         RuntimeError: a formula names something that is not there.
     """
     with tempfile.TemporaryDirectory() as folder:
-        stripped = with_cached(path, Path(folder) / path.name, None)
+        bare = stripped(path, Path(folder) / path.name)
         out = Path(folder) / "out"
         out.mkdir()
-        return _understood(read_values(convert(stripped, "xlsx", out, recalculate=True)))
+        return _understood(read_values(convert(bare, "xlsx", out, recalculate=True)))
 
 
 def recalculate_formualizer(path: Path) -> Cells:
@@ -82,9 +107,9 @@ def recalculate_formualizer(path: Path) -> Cells:
     import formualizer
 
     with tempfile.TemporaryDirectory() as folder:
-        stripped = with_cached(path, Path(folder) / path.name, None)
-        book = formualizer.Workbook.from_bytes(stripped.read_bytes())
-        typed = read_values(stripped)
+        bare = stripped(path, Path(folder) / path.name)
+        book = formualizer.Workbook.from_bytes(bare.read_bytes())
+        typed = read_values(bare)
     # Not its file-to-file recalculation, which takes 256 columns at most.
     book.set_temporal_egress("serial")
     book.evaluate_all()

@@ -89,34 +89,6 @@ def read_formulas(path: Path) -> dict[tuple[str, str], str]:
     }
 
 
-_FORMULA_CELL = re.compile(
-    rb"<c\b([^>]*)>(<f\b[^>]*(?:/>|>.*?</f>))(?:<v\s*/>|<v>.*?</v>)?</c>", re.S
-)
-
-
-def with_cached(source: Path, target: Path, cached: str | None) -> Path:
-    """Copy a workbook with every formula's cached value removed, or replaced by one number.
-
-    Raises:
-        ValueError: a formula cell was not found by its spelling, so a value would stay.
-    """
-    stored = b"" if cached is None else b"<v>" + cached.encode() + b"</v>"
-
-    def replaced(match: re.Match[bytes]) -> bytes:
-        return b"<c" + re.sub(rb'\st="[^"]*"', b"", match[1]) + b">" + match[2] + stored + b"</c>"
-
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-                formulas = len(re.findall(rb"<f\b", data))
-                data, count = _FORMULA_CELL.subn(replaced, data)
-                if count != formulas:
-                    raise ValueError(f"{name}: {formulas} formulas, {count} of them understood")
-            new.writestr(name, data, zipfile.ZIP_DEFLATED)
-    return target
-
-
 # ---- writing ---------------------------------------------------------------------------------
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
