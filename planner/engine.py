@@ -40,7 +40,10 @@ class Columns:
         self.metrics = metrics
         self.variant_values = dict(variant_values or {})
         known = {**given, **(computed or {})}
-        self._values: dict[str, Array] = {n: np.asarray(v) for n, v in known.items()}
+        self._values: dict[str, Array] = {
+            n: _flags(np.asarray(v)) if metrics.type_of(n).kind == "flag" else np.asarray(v)
+            for n, v in known.items()
+        }
         self._failed: dict[str, bool] = {n: _has_failures(v) for n, v in self._values.items()}
         self._given = frozenset(given)
         self._children: dict[str, Columns] = {}
@@ -122,6 +125,11 @@ class _Child(Columns):
         elif column.ndim == 2:
             column = np.tile(column, (1, self._times))
         self._values[name], self._failed[name] = column, self._parent.failed(name)
+
+
+def _flags(values: Array) -> Array:
+    """A given flag as true and false where it is known: ``and`` and ``or`` take no floats."""
+    return values if _has_failures(values) else values != 0
 
 
 def _has_failures(values: Array) -> bool:

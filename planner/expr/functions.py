@@ -204,7 +204,8 @@ _FUNCTIONS = (
     _function("known", "n", "f", "flag", (1, 1), "ISNUMBER({0})", "true unless the value is unknown"),
     _function("first_known", "n", "n", "same", (2, 8), "IF(ISNUMBER({0}),{0},{1})",
               "the first value that is not unknown"),
-    _function("unknown", "", "n", "none", (0, 0), "NA()", "no value", text="unknown",
+    # Whole, so that a count which is unknown in one branch is still a count.
+    _function("unknown", "", "w", "none", (0, 0), "NA()", "no value", text="unknown",
               mathml="<mtext>unknown</mtext>"),
     _function("sum_of", "e", "n", "same", (1, 1), "SUM({0})", "sum over the finer rows",
               reduces="finer", mathml="<mrow><mo>∑</mo>{0}</mrow>"),
