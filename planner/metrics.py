@@ -152,7 +152,7 @@ class MetricSet:
         """Metrics of exactly these files; the first ``builtin`` of them may be replaced."""
         reading = _Reading()
         for index, (path, name) in enumerate(files):
-            reading.add(*read_metrics_file(path, name), origin="" if index < builtin else name)
+            reading.add(*read_metrics_file(path, name), origin="" if index < builtin else path.name)
         return reading.checked()
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -98,11 +99,12 @@ def _with_setting(file: YamlFile, setting: str) -> YamlFile:
         path = ("assumptions", *path)
     given = yamlfile.parse(text, name)
     data = copy.deepcopy(file.data) if isinstance(file.data, dict) else {}
-    place = data
+    place: Any = data
     for part in path[:-1]:
-        place = place.setdefault(part, {}) if isinstance(place, dict) else {}
-    if not isinstance(place, dict):
-        raise InputError(Problem(Span(name), key, "a key of the scenario", f"'{key}'"))
+        place = place.setdefault(part, {})
+        if not isinstance(place, dict):
+            hint = f"'{part}' is no mapping; set it as a whole: {part}=[...]"
+            raise InputError(Problem(Span(name), "", "a key of the scenario", f"'{key}'", hint))
     place[path[-1]] = given.data
     moved = {(*path, *k): Span(name) for k in given.value_spans}
     keys = {**file.key_spans, path: Span(name)}
@@ -164,15 +166,25 @@ class _Resolving:
             self.problems += error.problems
             return word
         if (kind, record.id) not in self.facts:
-            self.facts[kind, record.id] = self.catalog.facts(kind, record.id)
+            facts = self.catalog.facts(kind, record.id)
+            self.facts[kind, record.id] = {n: _placed(fact) for n, fact in facts.items()}
             self.labels[kind, record.id] = record.label
             self.sources[kind, record.id] = {
                 name: Source(s.title, s.url or "", s.read or "")
                 for name, s in record.sources.items()
             }
             if kind == "model":
-                self.groups[record.id] = self.catalog.groups(record.id)
+                self.groups[record.id] = tuple(
+                    replace(group, facts={n: _placed(fact) for n, fact in group.facts.items()})
+                    for group in self.catalog.groups(record.id)
+                )
         return record.id
+
+    def place(self, key: Key, of_key: bool = False) -> str:
+        """Where something stands, for outputs: the file without the folders it lies in."""
+        span = self.file.span(key, of_key)
+        own = span.file == self.file.name
+        return str(replace(span, file=Path(span.file).name) if own else span)
 
     def quantity(self, name: str, value: Any, key: Key) -> float:
         """A value of a field in base units, checked against the field's kind and range."""
@@ -260,7 +272,7 @@ class _Resolving:
     def plan_value(self, name: str, engine: str, defaults: Mapping[str, Fact]) -> float:
         key: Key = ("assumptions", name)
         if name in self.entry.assumptions:
-            self.origins[name] = Origin("given", str(self.file.span(key)))
+            self.origins[name] = Origin("given", self.place(key))
             return self.quantity(name, self.entry.assumptions[name], key)
         fact = defaults.get(name)
         if fact is None or not isinstance(fact.value, float | int):
@@ -279,7 +291,7 @@ class _Resolving:
         if not given:
             self.origins[name] = Origin("default", "metrics file", note=variant.meaning)
             return tuple(float(v) for v in variant.default)
-        self.origins[name] = Origin("given", str(self.file.span((name,))))
+        self.origins[name] = Origin("given", self.place((name,)))
         return tuple(self.numbers(variant.replaces, (name,), given))
 
     def case_origins(self) -> None:
@@ -288,7 +300,7 @@ class _Resolving:
                 "output_tokens": "workloads"}  # fmt: skip
         for name, key in keys.items():
             given = isinstance(self.file.data, dict) and key in self.file.data
-            where = str(self.file.span((key,), of_key=True)) if given else "scenario default"
+            where = self.place((key,), of_key=True) if given else "scenario default"
             self.origins[name] = Origin("given" if given else "default", where)
 
     def cross(
@@ -335,6 +347,12 @@ class _Resolving:
         formats = f"{weights}+{kv}+{precision.compute}"
         parts = [model, gpu, f"tp{tp:.0f}", formats, f"{context:.0f}", workload[0], f"b{batch:.0f}"]
         return Case("/".join(parts), model, gpu, weights, kv, workload[0], inputs)
+
+
+def _placed(fact: Fact) -> Fact:
+    """The fact with its place as outputs name it: catalog folder, kind and file, no machine path."""
+    inside = "/".join(Path(fact.span.file).resolve().parts[-3:])
+    return replace(fact, span=replace(fact.span, file=inside))
 
 
 def _out_of_range(entry: FieldEntry, number: float) -> str:
