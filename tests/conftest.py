@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.shared import shared_folder
-from support.tools import NOTICES, REPOSITORY
+from support.tools import NOTICES, REPOSITORY, in_ci
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +24,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("NOT PROVEN HERE", sep="!", red=True, bold=True)
     for text, tests in sorted(NOTICES.items()):
         terminalreporter.line(f"{text} (tests skipped: {tests})", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Under CI nothing may be skipped, by whatever means a test does it."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    if in_ci() and skipped and session.exitstatus == pytest.ExitCode.OK:
+        reporter.section("SKIPPED UNDER CI, WHICH COUNTS AS A FAILURE", sep="!", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -263,6 +264,22 @@ def test_missing_tool_fails_under_ci_and_skips_elsewhere(
     with pytest.raises(outcome, match="shared is missing"):
         shared_folder(tmp_path / "clone")
     assert len(tools.NOTICES) == (0 if ci else 3)
+
+
+@pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 0)])
+def test_any_skip_fails_the_run_under_ci(
+    ci: str, code: int, tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of its own with the real conftest.py; no plain skip escapes."""
+    (tmp_path / "conftest.py").write_bytes((repository / "tests" / "conftest.py").read_bytes())
+    test = "import pytest\ndef test_it(): pytest.importorskip('no_such_package')\n"
+    (tmp_path / "test_it.py").write_text(test, encoding="utf-8")
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setenv("PYTHONPATH", str(repository / "tests"))
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout
+    assert ("WHICH COUNTS AS A FAILURE" in done.stdout) is bool(ci)
 
 
 def test_tool_that_is_there_is_found() -> None:
