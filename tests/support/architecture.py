@@ -47,6 +47,7 @@ LAYERS: dict[str, int] = {
     "planner.frames": 4,
     "planner.saved": 4,
     "planner.explain": 4,
+    "planner.offers": 4,
     "planner.diff": 4,
     "planner.checks": 4,
     "planner": 5,  # the face for users of the library; loads what it names when asked
