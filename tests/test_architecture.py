@@ -73,8 +73,8 @@ def test_wrong_import_is_found(files: dict[str, str], breach: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("module", "layer"),
     [
-        ("reports.charts", 6),
-        ("reports.charts_svg", 6),
+        ("reports.charts", 4),
+        ("reports.charts_svg", 4),
         ("reports.workbook", 6),
         ("reports.workbook.rows_text", 6),
         ("planner.metrics_files", 3),

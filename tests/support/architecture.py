@@ -54,10 +54,10 @@ LAYERS: dict[str, int] = {
     "reports": 0,
     "reports.numbers": 0,
     "reports.palette": 0,
+    "reports.charts": 4,  # draws plain figures and knows no plan, so a view may hold its charts
     "reports.view": 5,
     "reports.text": 6,
     "reports.html": 6,
-    "reports.charts": 6,
     "reports.workbook.": 6,
     "planner.cli": 7,
 }
