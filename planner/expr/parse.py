@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
+import re
+import warnings
 
 from planner.errors import nearest
 from planner.expr.functions import FUNCTIONS
@@ -50,16 +52,33 @@ def parse(text: str) -> Node:
     start = len(flat) - len(flat.lstrip())
     if not flat.strip():
         raise FormulaError(0, "a formula", "an empty text")
+    _refuse_foreign(flat)
     try:
-        body = ast.parse(flat[start:], mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # "1if a else 2" is a slip, not a matter of taste
+            body = ast.parse(flat[start:], mode="eval").body
     except (SyntaxError, ValueError) as error:
-        offset = getattr(error, "offset", None) or 1
+        # Offset 0 says that the text ended too early.
+        offset = getattr(error, "offset", None) or len(flat) - start
         raise FormulaError(
             min(start + offset - 1, len(flat) - 1), "a formula", _syntax(error)
         ) from None
     except (RecursionError, MemoryError):
         raise FormulaError(0, f"at most {MAX_DEPTH} levels", "deeper nesting") from None
     return _Reader(flat[start:], start).node(body, 0)
+
+
+_WORDS = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+
+def _refuse_foreign(text: str) -> None:
+    """Refuse what Python reads otherwise than a person: escapes, comments that eat the rest."""
+    if "\\" in text:
+        raise FormulaError(text.index("\\"), "a formula", "a backslash")
+    outside = _WORDS.sub(lambda word: "_" * len(word[0]), text)
+    if "#" in outside:
+        hint = "write comments above the formula, in the YAML"
+        raise FormulaError(outside.index("#"), "a formula", "a comment", hint)
 
 
 def _syntax(error: Exception) -> str:
@@ -161,6 +180,8 @@ class _Reader:
 
     def quantity(self, node: ast.Call) -> Node:
         match node.args:
-            case [ast.Constant(value=int() | float() as value), ast.Constant(value=str() as unit)]:
-                return Number(float(value), self.at(node), unit)
+            case [ast.Constant() as number, ast.Constant(value=str() as unit)]:
+                found = self.constant(number)
+                if isinstance(found, Number):
+                    return Number(found.value, self.at(node), unit)
         raise FormulaError(self.at(node), 'q(number, "unit")', "other arguments")
