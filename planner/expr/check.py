@@ -30,7 +30,7 @@ class Type:
     words: tuple[str, ...] = ()
     grain: int = PLAN
     free: bool = False  # a literal 0, or no value: fits every unit
-    variant: str = ""
+    missing: bool = False  # no value: fits every kind as well
 
     def __str__(self) -> str:
         if self.kind == "number":
@@ -133,13 +133,14 @@ class Checker:
         return Type(
             "number", _dimension(row, types, node), whole or _whole_power(row, types, node),
             free=row.name == "unknown" or (row.units == "same" and all(t.free for t in types)),
+            missing=row.name == "unknown",
         )  # fmt: skip
 
     def _branch(self, types: list[Type], node: Call) -> Type:
         yes, no = types[1], types[2]
-        if yes.free and no.kind != "number":
+        if yes.missing:
             yes = no
-        if no.free and yes.kind != "number":
+        if no.missing:
             no = yes
         if yes.kind != no.kind:
             raise FormulaError(node.args[2].at, f"{yes} as in the other branch", f"{no}")

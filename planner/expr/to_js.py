@@ -10,7 +10,7 @@ from planner.expr.tree import Call, Name, Node, Number, Text
 # One line per function of the table. Reductions take arrays (layer groups or variants).
 RUNTIME = """\
 const K=(()=>{
-const F=x=>Number.isFinite(x)?x:NaN,B=(t,...a)=>a.some(x=>x!==x)?NaN:+t,G=1e-12;
+const F=x=>Number.isFinite(x)?x:NaN,B=(t,...a)=>a.some(x=>x!==x)?NaN:+t,G=1e-14;
 const fold=f=>(...a)=>a.reduce((x,y)=>x!==x||y!==y?NaN:f(x,y));
 const bad=a=>a.some(x=>x!==x),red=(f,a)=>bad(a)?NaN:f(a);
 const K={

@@ -31,7 +31,7 @@ FAILURE = Failure()
 NEAR = 4e-15
 # Whole numbers are exact below this in every form; the language promises no more.
 WHOLE = 1e14
-GUARD = 1e-12
+GUARD = 1e-14
 # LibreOffice calls an underflow of a power an error, the others 0.
 TINY = 1e-290
 

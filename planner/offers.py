@@ -1,0 +1,54 @@
+"""The catalog entries that a workbook offers in its drop-downs: the plan's own and all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.catalog import Catalog
+from planner.facts import Fact, GroupFacts
+from planner.inputs import Source
+from planner.planning import Plan
+
+OFFERED = ("model", "gpu", "engine", "weight_format", "kv_format")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One catalog entry with everything that cells need of it."""
+
+    kind: str
+    id: str
+    label: str
+    facts: Mapping[str, Fact]
+    sources: Mapping[str, Source]
+    groups: tuple[GroupFacts, ...] = ()
+    used: bool = False
+
+
+def offers(plan: Plan, catalog: Catalog | None = None) -> dict[str, list[Offer]]:
+    """Entries by kind, sorted by id. The plan's own facts win over the catalog's.
+
+    Without a catalog (a plan read from a file) only the plan's own entries are offered.
+    """
+    found: dict[str, dict[str, Offer]] = {kind: {} for kind in OFFERED}
+    if catalog is not None:
+        for kind in OFFERED:
+            for word in catalog.ids(kind):
+                found[kind][word] = _from_catalog(catalog, kind, word)
+    inputs = plan.inputs
+    for (kind, word), facts in inputs.facts.items():
+        found[kind][word] = Offer(
+            kind, word, inputs.labels[kind, word], facts, inputs.sources.get((kind, word), {}),
+            inputs.groups.get(word, ()) if kind == "model" else (), True,
+        )  # fmt: skip
+    return {kind: [entries[word] for word in sorted(entries)] for kind, entries in found.items()}
+
+
+def _from_catalog(catalog: Catalog, kind: str, word: str) -> Offer:
+    record = catalog.entry(kind, word).record
+    sources = {
+        name: Source(s.title, s.url or "", s.read or "") for name, s in record.sources.items()
+    }
+    groups = catalog.groups(word) if kind == "model" else ()
+    return Offer(kind, word, record.label, catalog.facts(kind, word), sources, groups)

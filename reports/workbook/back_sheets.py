@@ -1,0 +1,211 @@
+"""Back matter: checks, sources, changes and the glossary with every formula."""
+
+from __future__ import annotations
+
+from openpyxl.worksheet.worksheet import Worksheet
+
+from planner.checks import Check, checks
+from planner.expr.check import PLAN
+from planner.expr.to_cells import number_text, to_cells
+from planner.metrics import Metric
+from planner.planning import Plan
+from planner.saved import product_version
+from reports.workbook.address import Addresses
+from reports.workbook.catalog_sheets import SourceList
+from reports.workbook.rows_text import Scalar
+from reports.workbook.styles import body, font
+from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, verdict_rules
+from reports.workbook.variant_sheets import display_text
+
+CHECKS = "Checks"
+
+
+def plan_formula(plan: Plan, at: Addresses, name: str) -> str:
+    """The cell formula of a plan metric: reductions run over whole case columns."""
+
+    def span(operand: str) -> str:
+        return at.plan_span(operand)
+
+    def ref(operand: str) -> str:
+        return at.fixed[operand] if operand in at.fixed else at.plan_span(operand)
+
+    return to_cells(plan.metrics.metrics[name].tree, ref, span)
+
+
+def place_plan_metrics(plan: Plan, at: Addresses, sheet: str, table: str, first: int) -> list[str]:
+    """Fix the cells of the plan metrics of one table, column C from row ``first``."""
+    names = [
+        m.name
+        for m in plan.metrics.metrics.values()
+        if m.table == table and m.type.grain == PLAN and not m.variant
+    ]
+    for number, name in enumerate(names, first):
+        at.fixed[name] = f"{quote(sheet)}!$C${number}"
+    return names
+
+
+def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Table) -> None:
+    """Integrity, policy, and what was changed since issue; the last is information, never red."""
+    ws = book.sheet(
+        CHECKS, "Checks", plan.metrics.tables["checks"].answers, "checks"
+    )  # fmt: skip
+    for letter, text in zip("ABCDEF", ("Check", "Class", "Value", "Limit", "Status", "Why"),
+                            strict=True):  # fmt: skip
+        book.text(ws, f"{letter}6", text)
+        ws[f"{letter}6"].font = font(bold=True)
+    found = checks(plan)
+    names = place_plan_metrics(plan, at, CHECKS, "checks", FIRST)
+    by_name = {check.name: check for check in found}
+    row = FIRST - 1
+    for row, name in enumerate(names, FIRST):
+        metric = plan.metrics.metrics[name]
+        check = by_name.get(name)
+        book.text(ws, f"A{row}", metric.label)
+        book.text(ws, f"B{row}", metric.entry.check or "part")
+        value = plan.value(name)
+        book.formula(ws, f"C{row}", plan_formula(plan, at, name), value)
+        shown = "General" if metric.type.kind == "flag" else "#,##0"
+        body(ws[f"C{row}"], "check", shown, False)
+        if check is not None:
+            _status(book, ws, row, check, metric)
+        book.text(ws, f"F{row}", metric.entry.why)
+    row = _changes(book, ws, row, inputs, cases)
+    integrity = [
+        r for r, n in enumerate(names, FIRST) if n in by_name and by_name[n].kind == "integrity"
+    ]
+    good = all(check.passed for check in found if check.kind == "integrity")
+    book.text(ws, f"A{row + 2}", "All integrity checks hold")
+    ws[f"A{row + 2}"].font = font(bold=True)
+    formula = "AND(" + ",".join(f'E{r}="ok"' for r in integrity) + ")"
+    book.formula(ws, f"C{row + 2}", formula, good)
+    book.name("chk_all", f"{CHECKS}!$C${row + 2}")
+    at.fixed["chk_all"] = f"{CHECKS}!$C${row + 2}"
+    for letter, width in zip("ABCDEF", (58, 12, 14, 10, 12, 60), strict=True):
+        ws.column_dimensions[letter].width = width
+    _lights(ws, row)
+    book._print(ws, "6:6")
+
+
+def _status(book: Book, ws: Worksheet, row: int, check: Check, metric: Metric) -> None:
+    test = f"C{row}"
+    if metric.type.kind != "flag":
+        ws[f"D{row}"] = check.limit or 0
+        ws[f"D{row}"].font = font("muted")
+        test = f"C{row}>=D{row}" if metric.entry.better == "up" else f"C{row}<=D{row}"
+    bad = "wrong" if check.kind == "integrity" else "attention"
+    formula = f'IF(ISERROR(C{row}),"unknown",IF({test},"ok","{bad}"))'
+    value = "unknown" if check.value is None else "ok" if check.passed else bad
+    book.formula(ws, f"E{row}", formula, value)
+
+
+def _changes(book: Book, ws: Worksheet, row: int, inputs: Table, cases: Table) -> int:
+    for label, table in (("Inputs changed since issue", inputs), ("Cases changed since issue", cases)):
+        row += 1
+        book.text(ws, f"A{row}", label)
+        book.text(ws, f"B{row}", "changed")
+        book.formula(ws, f"C{row}", f"SUMPRODUCT({table.span('changed')}*1)", 0.0)
+        book.formula(ws, f"E{row}", f'IF(C{row}=0,"as issued","changed")', "as issued")
+        book.text(ws, f"F{row}", "Information: a legitimate edit is no fault.")
+    return row
+
+
+def _lights(ws: Worksheet, last: int) -> None:
+    from openpyxl.formatting.rule import FormulaRule
+
+    from reports.workbook import styles
+
+    cells = f"E{FIRST}:E{last}"
+    for word, role in (("ok", "good"), ("wrong", "bad"), ("attention", "warn"), ("unknown", "warn")):
+        ws.conditional_formatting.add(
+            cells,
+            FormulaRule(
+                formula=[f'E{FIRST}="{word}"'], font=font(role, bold=True),
+                fill=styles.PatternFill(bgColor=styles.argb(f"{role}-surface")),
+            ),
+        )  # fmt: skip
+
+
+def sources_sheet(book: Book, sources: SourceList) -> Table:
+    """Every source of a figure or formula that the book uses, numbered."""
+    ws = book.sheet("Sources", "Sources", "Where does each figure and formula come from?", "back")
+    items = list(sources.numbers.items())
+    columns = [
+        TableColumn("number", "No.", [float(n) for _, n in items], role="key", number_format="0"),
+        TableColumn("title", "Title", [t for (t, _), _ in items], role="key", width=45, wrap=True),
+        TableColumn("url", "Address", [u or "not recorded" for (_, u), _ in items], role="note",
+                    width=45, wrap=True),
+        TableColumn("read", "Read", [sources.read[n] for _, n in items], role="note", width=14),
+        TableColumn("used", "Used by", [", ".join(sources.used_by[n]) for _, n in items],
+                    role="note", width=45, wrap=True),
+    ]  # fmt: skip
+    return book.table(ws, columns, len(items), 1)
+
+
+def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -> Table:
+    """Every metric: what it means, its formula as declared, and where it stands."""
+    from planner.inputs import Source
+
+    ws = book.sheet("Glossary", "Glossary", "What does each figure mean, and by which formula?", "back")
+    metrics = [m for m in plan.metrics.metrics.values() if not m.part_of]
+    numbers = [
+        sources.number(Source(m.entry.source.title, m.entry.source.url or ""), m.name)
+        for m in metrics
+    ]
+    replaced = [plan.metrics.replaced.get(m.name) for m in metrics]
+    columns = [
+        TableColumn("label", "Metric", [m.label for m in metrics], role="key"),
+        TableColumn("name", "Name", [m.name for m in metrics], role="note"),
+        TableColumn("unit", "Unit", ["" if m.entry.choices else m.entry.unit for m in metrics],
+                    role="key"),
+        TableColumn("display", "Shown in", [display_text(m) for m in metrics], role="note"),
+        TableColumn("why", "What it means", [m.entry.why for m in metrics], role="note", width=45,
+                    wrap=True),
+        TableColumn("formula", "Formula", [m.text for m in metrics], role="key", width=45, wrap=True),
+        TableColumn("where", "Where", [_where(at, m.name) for m in metrics], role="note", width=18),
+        TableColumn("source", "Source", [f"[{n}]" for n in numbers], role="note"),
+        TableColumn("origin", "Declared in", [m.origin or "built in" for m in metrics], role="note"),
+        TableColumn("replaced", "Replaces the built-in because",
+                    [r[1] if r else "" for r in replaced], role="note", width=30, wrap=True),
+    ]  # fmt: skip
+    return book.table(ws, columns, len(metrics), 1)
+
+
+def _where(at: Addresses, name: str) -> str:
+    if name in at.columns:
+        return "!".join(at.columns[name])
+    if name in at.slots:
+        sheet, letters = at.slots[name]
+        return f"{sheet}!{letters[0]}:{letters[-1]}"
+    return at.fixed.get(name, "").replace("$", "").replace("'", "")
+
+
+def changes_sheet(book: Book, plan: Plan, plan_hash: str) -> Table:
+    """One line an issue of the book."""
+    ws = book.sheet("Changes", "Changes", "When was the book issued, and what has changed?", "back")
+    date = str(plan.inputs.scenario["as_of"])
+    rows: list[tuple[Scalar, ...]] = [(date, product_version(), plan_hash, "First issue of this plan.")]
+    for name, (origin, because) in plan.metrics.replaced.items():
+        rows.append((date, product_version(), plan_hash,
+                     f"Metric {name} replaced by {origin}: {because}"))  # fmt: skip
+    for reason, count in plan.inputs.dropped.items():
+        rows.append((date, product_version(), plan_hash,
+                     f"{count} combinations left out: {reason}"))  # fmt: skip
+    columns = [
+        TableColumn(key, label, [r[i] for r in rows], role="key" if i else "note", width=width)
+        for i, (key, label, width) in enumerate(
+            (("date", "As of", 14), ("version", "capsheet", 12), ("hash", "Plan", 16), ("what", "What", 45))
+        )
+    ]  # fmt: skip
+    return book.table(ws, columns, len(rows), 1)
+
+
+__all__ = [
+    "changes_sheet",
+    "checks_sheet",
+    "glossary_sheet",
+    "number_text",
+    "place_plan_metrics",
+    "plan_formula",
+    "sources_sheet",
+    "verdict_rules",
+]

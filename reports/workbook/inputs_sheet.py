@@ -1,0 +1,167 @@
+"""Inputs and constants: every assumption with unit, source and owner, each a named cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from openpyxl.worksheet.datavalidation import DataValidation
+
+from planner.inputs import Origin
+from planner.metric_files import FieldEntry
+from planner.planning import Plan
+from reports.workbook.address import Addresses
+from reports.workbook.rows_text import Scalar
+from reports.workbook.tables import FIRST, Book, Table, TableColumn
+
+INPUTS, CONSTANTS = "Inputs", "Constants"
+_NUMBER = "[>=1000]#,##0;General"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    key: str
+    label: str
+    value: Scalar
+    unit: str
+    meaning: str
+    origin: Origin | None = None
+    entry: FieldEntry | None = None
+
+
+def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
+    """One row an assumption; a person may change the blue cells and everything follows."""
+    ws = book.sheet(
+        INPUTS, "Inputs",
+        "Which assumptions stand behind the plan, who made them, and from where?", "inputs",
+    )  # fmt: skip
+    rows = [*_assumptions(plan), *_engine(plan), *_ladders(plan)]
+    owner = str(plan.inputs.scenario["owner"])
+    values = [row.value for row in rows]
+    origins = [row.origin or Origin("default", "metrics file") for row in rows]
+    spans = [row.entry.range if row.entry else None for row in rows]
+    columns = [
+        *_common(rows, "input"),
+        TableColumn("low", "From", [s[0] if s else None for s in spans], role="note",
+                    number_format=_NUMBER),
+        TableColumn("high", "To", [s[1] if s else None for s in spans], role="note",
+                    number_format=_NUMBER),
+        TableColumn("origin", "Origin", [o.kind for o in origins], role="key"),
+        TableColumn("where", "Where", [o.where for o in origins], role="note", width=30),
+        TableColumn("source", "Source or reason", [_reason(plan, o) for o in origins], role="note",
+                    width=45),
+        TableColumn("owner", "Owner", [owner] * len(rows), role="note", width=24),
+        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45),
+        TableColumn("issued", "As issued", values, role="note", number_format=_NUMBER),
+        TableColumn("changed", "Changed since issue", [False] * len(rows), role="note",
+                    formula="C{r}<>L{r}"),
+    ]  # fmt: skip
+    table = book.table(ws, columns, len(rows), 1)
+    _place(book, rows, INPUTS, at, named=True)
+    for number, row in enumerate(rows, FIRST):
+        rule = _rule(row)
+        if rule is not None:
+            rule.add(f"C{number}")
+            ws.add_data_validation(rule)
+    return table
+
+
+def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, float]) -> Table:
+    """Constants of the formulas and factors of the display units; nobody should change these."""
+    ws = book.sheet(
+        CONSTANTS, "Constants",
+        "Which fixed numbers do formulas use, and how many base units has a display unit?", "back",
+    )  # fmt: skip
+    rows = [
+        _Row(name, name.replace("_", " "), float(c.value), c.unit, c.meaning)
+        for name, c in plan.metrics.constants.items()
+    ]
+    rows += [
+        _Row(f"unit {text}", f"1 {text}", factor, "base units", "Divides a figure for display")
+        for text, factor in units.items()
+    ]
+    columns = [
+        *_common(rows, "derived"),
+        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45),
+    ]
+    table = book.table(ws, columns, len(rows), 1)
+    _place(book, rows, CONSTANTS, at, named=False)
+    return table
+
+
+def _common(rows: Sequence[_Row], role: str) -> list[TableColumn]:
+    return [
+        TableColumn("label", "What", [r.label for r in rows], role="key"),
+        TableColumn("name", "Name in formulas", [r.key for r in rows], role="note"),
+        TableColumn("value", "Value", [r.value for r in rows], role=role, width=18,
+                    number_format=_NUMBER),
+        TableColumn("unit", "Unit", ["" if r.unit == "1" else r.unit for r in rows], role="key"),
+    ]  # type: ignore[arg-type]  # fmt: skip
+
+
+def _place(book: Book, rows: Sequence[_Row], sheet: str, at: Addresses, named: bool) -> None:
+    for number, row in enumerate(rows, FIRST):
+        at.fixed[row.key] = f"{sheet}!$C${number}"
+        if named:
+            book.name(f"in_{row.key}", f"{sheet}!$C${number}")
+
+
+def _reason(plan: Plan, origin: Origin) -> str:
+    titles = [
+        sources[word].title
+        for word in origin.sources
+        for sources in plan.inputs.sources.values()
+        if word in sources
+    ]
+    parts = [*dict.fromkeys(titles), origin.confidence, origin.note]
+    return "; ".join(part for part in parts if part)
+
+
+def _rule(row: _Row) -> DataValidation | None:
+    if row.entry is None:
+        return DataValidation("whole", operator="between", formula1="1", formula2="100000000")
+    if row.entry.words:
+        return DataValidation("list", formula1=f'"{",".join(row.entry.words)}"')
+    if row.entry.range is None:
+        return None
+    low, high = row.entry.range
+    return DataValidation("decimal", operator="between", formula1=f"{low:g}", formula2=f"{high:.0f}")
+
+
+def _assumptions(plan: Plan) -> list[_Row]:
+    return [
+        _Row(name, plan.metrics.fields[name].label, float(value), plan.metrics.fields[name].unit,
+             plan.metrics.fields[name].meaning, plan.inputs.origins.get(name),
+             plan.metrics.fields[name])
+        for name, value in plan.inputs.plan.items()
+    ]  # fmt: skip
+
+
+def _engine(plan: Plan) -> list[_Row]:
+    engine = next(word for kind, word in plan.inputs.facts if kind == "engine")
+    rows = []
+    for name, fact in plan.inputs.facts["engine", engine].items():
+        entry = plan.metrics.fields[name]
+        value: Scalar = fact.value
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        origin = Origin("catalog", f"engine {engine}", fact.source, fact.confidence, fact.note)
+        rows.append(
+            _Row(name, entry.label, "unknown" if value is None else value, entry.unit,
+                 entry.meaning, origin, entry)
+        )  # fmt: skip
+    return rows
+
+
+def _ladders(plan: Plan) -> list[_Row]:
+    rows = []
+    for name, values in plan.inputs.ladders.items():
+        variant = plan.metrics.variants[name]
+        unit = plan.metrics.fields[variant.replaces].unit
+        origin = plan.inputs.origins.get(name)
+        rows += [
+            _Row(f"{name}_{number}", f"{variant.label}, rung {number}", float(value), unit,
+                 variant.meaning, origin)
+            for number, value in enumerate(values, 1)
+        ]  # fmt: skip
+    return rows

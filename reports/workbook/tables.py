@@ -1,0 +1,300 @@
+"""A book under construction: openpyxl for looks and front matter, our row writer for tables.
+
+A table sheet has A1 title, A2 the question it answers, A3 a link back, row 6 headings, row 7 units,
+data from row 8. Every formula is written together with its value.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from openpyxl import Workbook
+from openpyxl.formatting.rule import FormulaRule
+from openpyxl.styles import Alignment
+from openpyxl.utils import get_column_letter
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.worksheet import Worksheet
+
+from reports.numbers import display_width
+from reports.workbook import styles
+from reports.workbook.package import (
+    Package,
+    cell_styles,
+    embed,
+    fill_values,
+    insert_rows_xml,
+    set_core,
+    set_full_calc,
+    sheet_parts,
+)
+from reports.workbook.rows import Body, Column, RowTemplate
+from reports.workbook.rows_text import Scalar
+from reports.workbook.styles import Role
+
+HEADING, UNIT, FIRST = 6, 7, 8
+_MIN_WIDTH, _MAX_WIDTH = 7.0, 45.0
+
+Values = NDArray[np.float64] | NDArray[np.bool_] | Sequence[Scalar] | Sequence[str]
+
+
+def quote(sheet: str) -> str:
+    """A sheet name as formulas write it."""
+    return sheet if sheet.isalnum() and not sheet[0].isdigit() else "'" + sheet.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """One column of a table sheet.
+
+    ``formula`` has ``{r}`` for the row; without one the values are typed in (role input) or facts.
+    ``choices`` is the source of a drop-down: a range or a quoted list.
+    """
+
+    key: str
+    heading: str
+    values: Values = field(repr=False)
+    unit: str = ""
+    role: Role = "derived"
+    formula: str | None = None
+    number_format: str = "General"
+    choices: str = ""
+    whole: bool = False
+    note: str = ""
+    outline: int = 0
+    width: float = 0.0
+    wrap: bool = False
+    spacer: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """True where the first value that is there is text."""
+        if isinstance(self.values, np.ndarray):
+            return False
+        return any(isinstance(v, str) for v in self.values)
+
+
+def spacer() -> TableColumn:
+    """A narrow empty column between two groups."""
+    return TableColumn("", "", (), spacer=True)
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as it was placed: its sheet, rows, and the letter of each column."""
+
+    sheet: str
+    count: int
+    letters: dict[str, str]
+    order: list[str] = field(default_factory=list)
+    values: dict[str, Values] = field(default_factory=dict, repr=False)
+
+    @property
+    def last(self) -> int:
+        """The last data row."""
+        return FIRST + max(self.count, 1) - 1
+
+    def span(self, key: str) -> str:
+        """The column's data cells, absolute, with the sheet name."""
+        letter = self.letters[key]
+        return f"{quote(self.sheet)}!${letter}${FIRST}:${letter}${self.last}"
+
+
+class Book:
+    """Collects sheets, formulas with their values, and table bodies; writes the file at the end."""
+
+    def __init__(self) -> None:
+        self.workbook = Workbook()
+        self.workbook.remove(self.workbook.active)  # type: ignore[arg-type]
+        self.bodies: dict[str, list[Callable[[dict[str, int]], Body]]] = {}
+        self.values: dict[str, dict[str, Scalar]] = {}
+
+    def sheet(self, name: str, title: str, answers: str, tab: str) -> Worksheet:
+        """A new sheet with title, sentence and back-link."""
+        ws = self.workbook.create_sheet(name)
+        ws.sheet_properties.tabColor = styles.argb(styles.TAB[tab])
+        self.text(ws, "A1", title)
+        styles.title(ws["A1"])
+        self.text(ws, "A2", answers)
+        styles.sentence(ws["A2"])
+        if name != "Cover":
+            ws["A3"] = "Back to Cover"
+            styles.link(ws["A3"], "Cover!A1")
+        ws.sheet_view.zoomScale = 90
+        return ws
+
+    def text(self, ws: Worksheet, ref: str, text: str) -> None:
+        """Text that stays text, whatever it begins with."""
+        cell = ws[ref]
+        cell.value = text
+        cell.data_type = "s"
+        cell.font = styles.font()
+        if text[:1] in "=+-@":
+            cell.quotePrefix = True
+
+    def formula(self, ws: Worksheet, ref: str, formula: str, value: Scalar) -> None:
+        """A formula cell with its value."""
+        ws[ref] = f"={formula}"
+        ws[ref].font = styles.font()
+        self.values.setdefault(ws.title, {})[ref] = value
+
+    def name(self, name: str, target: str) -> None:
+        """A defined name for one cell or range."""
+        self.workbook.defined_names[name] = DefinedName(name, attr_text=target)
+
+    def table(self, ws: Worksheet, columns: Sequence[TableColumn], count: int, freeze: int) -> Table:
+        """Put a table on a sheet; ``freeze`` key columns stay in view."""
+        letters: dict[str, str] = {}
+        for number, column in enumerate(columns, 1):
+            letter = get_column_letter(number)
+            if column.spacer:
+                ws.column_dimensions[letter].width = 1.5
+                continue
+            if column.key in letters:
+                raise ValueError(f"two columns are called {column.key}")
+            letters[column.key] = letter
+            self._head(ws, letter, column, count)
+        ws.freeze_panes = f"{get_column_letter(freeze + 1)}{FIRST}"
+        last = get_column_letter(len(columns))
+        ws.auto_filter.ref = f"A{UNIT}:{last}{FIRST + max(count, 1) - 1}"
+        ws.row_dimensions[HEADING].height = 30
+        self._print(ws, f"{HEADING}:{UNIT}")
+        self._add_body(ws.title, columns, FIRST, count)
+        values = {c.key: c.values for c in columns if not c.spacer}
+        return Table(ws.title, count, letters, values=values)
+
+    def add_rows(self, table: str, columns: Sequence[TableColumn], first: int, count: int) -> None:
+        """Further rows of a table whose formulas differ from those above."""
+        self._add_body(table, columns, first, count)
+
+    def _add_body(self, sheet: str, columns: Sequence[TableColumn], first: int, count: int) -> None:
+        if not count:
+            return
+
+        def body(found: dict[str, int]) -> Body:
+            return Body(
+                [
+                    None if c.spacer else _column(c, found.get(get_column_letter(n), 0))
+                    for n, c in enumerate(columns, 1)
+                ],
+                first,
+                count,
+            )
+
+        self.bodies.setdefault(sheet, []).append(body)
+
+    def _head(self, ws: Worksheet, letter: str, column: TableColumn, count: int) -> None:
+        self.text(ws, f"{letter}{HEADING}", column.heading)
+        self.text(ws, f"{letter}{UNIT}", column.unit)
+        styles.heading(ws[f"{letter}{HEADING}"], column.role)
+        styles.unit(ws[f"{letter}{UNIT}"], column.role)
+        if column.is_text and column.role != "note":
+            ws[f"{letter}{HEADING}"].alignment = Alignment(wrap_text=True, vertical="bottom")
+            ws[f"{letter}{UNIT}"].alignment = Alignment(horizontal="left", vertical="top")
+        styles.body(
+            ws[f"{letter}{FIRST}"], column.role, column.number_format, column.is_text, column.wrap
+        )
+        dimension = ws.column_dimensions[letter]
+        dimension.width = column.width or _width(column)
+        if column.outline:
+            dimension.outlineLevel = column.outline
+        last = FIRST + max(count, 1) - 1
+        if column.choices or column.whole:
+            ws.add_data_validation(_validation(column, f"{letter}{FIRST}:{letter}{last}"))
+
+    def _print(self, ws: Worksheet, rows: str) -> None:
+        ws.print_title_rows = rows
+        ws.page_setup.orientation = "landscape"
+        ws.page_setup.paperSize = 9  # A4
+        ws.page_setup.fitToWidth = 1
+        ws.page_setup.fitToHeight = 0
+        ws.sheet_properties.pageSetUpPr.fitToPage = True
+        ws.oddFooter.left.text = "capsheet"
+        ws.oddFooter.center.text = "&A"
+        ws.oddFooter.right.text = "&P of &N"
+
+    def save(self, path: Path, date: str, title: str, document: str) -> None:
+        """Write the book whole to a temporary name and move it into place."""
+        raw = io.BytesIO()
+        self.workbook.save(raw)
+        package = Package.read(raw.getvalue())
+        parts = sheet_parts(package)
+        for sheet, part in parts.items():
+            xml = fill_values(package.get(part), self.values.get(sheet, {}))
+            bodies = self.bodies.get(sheet)
+            if not bodies:
+                package.set(part, xml)
+                continue
+            found = cell_styles(xml, FIRST)
+            placed = [body(found) for body in bodies]
+            package.set_stream(part, lambda xml=xml, placed=placed: insert_rows_xml(xml, placed))
+        set_core(package, date, title)
+        set_full_calc(package, True)
+        embed(package, "plan", document.encode())
+        package.write(path)
+
+
+def _column(column: TableColumn, style: int) -> Column:
+    if column.formula is not None:
+        return Column("formula", column.values, style, RowTemplate.from_formula(column.formula))
+    return Column("input", column.values, style)
+
+
+def _validation(column: TableColumn, cells: str) -> DataValidation:
+    if column.choices:
+        rule = DataValidation("list", formula1=column.choices, allow_blank=False)
+        rule.error = "Choose one of the list."
+    else:
+        rule = DataValidation("whole", operator="between", formula1="0", formula2="100000000000000")
+        rule.error = "A whole number is needed here."
+    rule.errorTitle = column.heading[:30]
+    rule.showErrorMessage = True
+    rule.add(cells)
+    return rule
+
+
+def _width(column: TableColumn) -> float:
+    """From content: wide characters count two, headings may take two lines."""
+    words = max((display_width(word) for word in column.heading.split()), default=0)
+    head = max(words, display_width(column.heading) / 2 + 1, display_width(column.unit) * 0.9)
+    return min(_MAX_WIDTH, max(_MIN_WIDTH, head + 2, _body_width(column) + 2))
+
+
+def _body_width(column: TableColumn) -> float:
+    if isinstance(column.values, np.ndarray):
+        known = column.values[np.isfinite(column.values)] if column.values.dtype == float else []
+        if not len(known):
+            return 6
+        digits = len(f"{float(np.abs(known).max()):,.0f}")
+        return digits + (3 if ".0" in column.number_format else 0)
+    return max((display_width(str(v)) for v in list(column.values)[:2000]), default=0)
+
+
+def verdict_rules(ws: Worksheet, cells: str, corner: str) -> None:
+    """Good and bad words get their colour beside the word; errors are unknown figures in muted."""
+    for word, role in (("fits", "good"), ("does not fit", "bad"), ("unknown", "warn")):
+        ws.conditional_formatting.add(
+            cells,
+            FormulaRule(
+                formula=[f'{corner}="{word}"'],
+                font=styles.font(role, bold=True),
+                fill=_solid(role),
+                stopIfTrue=True,
+            ),
+        )
+
+
+def unknown_rule(ws: Worksheet, cells: str, corner: str) -> None:
+    """Unknown figures are errors in cells; they read muted, not alarming."""
+    ws.conditional_formatting.add(
+        cells, FormulaRule(formula=[f"ISERROR({corner})"], font=styles.font("muted", italic=True))
+    )
+
+
+def _solid(role: str) -> styles.PatternFill:
+    return styles.PatternFill(bgColor=styles.argb(f"{role}-surface"))

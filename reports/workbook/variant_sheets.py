@@ -1,0 +1,251 @@
+"""Sheets of variants: a block of rows for each value of the replaced input, and a matrix to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from openpyxl.utils import get_column_letter
+
+from planner.engine import Array
+from planner.expr.check import CASE, GROUP
+from planner.expr.to_cells import to_cells
+from planner.metrics import SLOTS, Metric
+from planner.units import parse_unit
+from reports.numbers import decimals_for, excel_format
+from reports.workbook.case_sheets import (
+    CASES,
+    CaseSheets,
+    case_numbers,
+    cell_values,
+    metric_format,
+    sheet_name,
+)
+from reports.workbook.tables import (
+    FIRST,
+    Table,
+    TableColumn,
+    quote,
+    spacer,
+    unknown_rule,
+    verdict_rules,
+)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Letters of the sheet's own columns; all other names are taken from the parent row."""
+
+    columns: dict[str, str]
+    slots: dict[str, tuple[str, ...]]
+
+
+class VariantSheets:
+    """One set of variants on two sheets: workings (rung-major rows) and a matrix (a row a case)."""
+
+    def __init__(self, sheets: CaseSheets, name: str) -> None:
+        self.sheets, self.name = sheets, name
+        self.plan, self.book, self.at = sheets.plan, sheets.book, sheets.at
+        self.variant = self.plan.metrics.variants[name]
+        self.child = self.plan.columns.variants(name)
+        self.rungs = self.plan.columns.variant_values[name]
+        self.cases = len(self.plan.cases)
+        self.workings = sheet_name(f"{self.variant.label} workings")
+        self.place = _Place({}, {})
+
+    # ---- which columns -------------------------------------------------------------------------
+
+    def _wanted(self) -> list[Metric]:
+        """Metrics that follow from the replaced input and are shown or needed by a reduction."""
+        metrics = self.plan.metrics
+        follows = {
+            n for n in metrics.metrics if metrics.depends(n, self.variant.replaces)
+        }
+        wanted: set[str] = set()
+        todo = [*self.variant.shows, *(m.name for m in metrics.metrics.values()
+                                       if m.variant == self.name)]  # fmt: skip
+        while todo:
+            name = todo.pop()
+            if name in follows and name not in wanted:
+                wanted.add(name)
+                todo += metrics.metrics[name].needs
+        return [m for m in metrics.metrics.values() if m.name in wanted]
+
+    def lay_out(self) -> None:
+        """Fix the letters before Cases is written: its reductions point here."""
+        number = 3
+        self.place.columns[self.variant.replaces] = get_column_letter(number)
+        for metric in self._wanted():
+            width = SLOTS if metric.type.grain == GROUP else 1
+            letters = tuple(get_column_letter(number + k + 1) for k in range(width))
+            number += width
+            if metric.type.grain == GROUP:
+                self.place.slots[metric.name] = letters
+            else:
+                self.place.columns[metric.name] = letters[0]
+            if metric.variant:
+                self.at.place(metric.name, self.workings, letters[0])
+
+    # ---- workings ------------------------------------------------------------------------------
+
+    def write_workings(self) -> Table:
+        """A block of rows per rung; each row repeats its case with one input replaced."""
+        metrics = self.plan.metrics
+        ws = self.book.sheet(
+            self.workings, f"{self.variant.label}: workings",
+            f"{self.variant.meaning}: a block of rows for each value, a row a case.", "calculation",
+        )  # fmt: skip
+        blocks = [self._block(k) for k in range(len(self.rungs))]
+        count = self.cases * len(self.rungs)
+        first = blocks[0]
+        table = self.book.table(ws, first, self.cases, 3)
+        for k in range(1, len(self.rungs)):
+            start = FIRST + k * self.cases
+            self.book.add_rows(ws.title, blocks[k], start, self.cases)
+        table.count = count
+        ws.auto_filter.ref = f"A7:{get_column_letter(len(first))}{FIRST + count - 1}"
+        cells = f"A{FIRST}:{get_column_letter(len(first))}{FIRST + count - 1}"
+        verdict_rules(ws, cells, f"A{FIRST}")
+        unknown_rule(ws, cells, f"A{FIRST}")
+        assert metrics is self.plan.metrics
+        return table
+
+    def _block(self, rung: int) -> list[TableColumn]:
+        back = rung * self.cases
+        parent = f"{{r-{back}}}" if back else "{r}"
+        metrics = self.plan.metrics
+        field = metrics.fields[self.variant.replaces]
+        columns = [
+            TableColumn(
+                "number", "Case", case_numbers(self.cases), role="key", number_format="0",
+                formula=f"{CASES}!A{parent}",
+            ),
+            TableColumn(
+                "rung", "Rung", np.full(self.cases, rung + 1.0), role="key", number_format="0"
+            ),
+            TableColumn(
+                self.variant.replaces, field.label, np.full(self.cases, self.rungs[rung]),
+                unit=field.unit, role="linked", number_format="#,##0",
+                formula=self.at.fixed[f"{self.name}_{rung + 1}"],
+            ),
+        ]  # fmt: skip
+        for metric in self._wanted():
+            columns += self._metric(metric, rung, parent)
+        return columns
+
+    def _all(self, metric: Metric) -> Array:
+        """Rung-major values; a part that only reductions need is kept by the parent."""
+        if metric.variant:
+            return np.asarray(self.plan.columns[metric.name]).reshape(-1)
+        return self.child[metric.name]
+
+    def _values(self, metric: Metric, rung: int) -> Array:
+        values = self._all(metric)
+        start = rung * self.cases
+        if values.ndim == 0:
+            return np.broadcast_to(values, (self.cases,))
+        return values[..., start : start + self.cases]
+
+    def _metric(self, metric: Metric, rung: int, parent: str) -> list[TableColumn]:
+        values = self._values(metric, rung)
+        whole = self._all(metric).astype(float)
+        shown = metric_format(whole, metric.type)
+        slots = range(SLOTS) if metric.type.grain == GROUP else [None]
+        unit = "" if metric.entry.unit == "1" or metric.entry.choices else metric.entry.unit
+        columns = []
+        for slot in slots:
+            suffix = "" if slot is None else f" [{slot + 1}]"
+            column = values if slot is None else np.broadcast_to(values, (SLOTS, self.cases))[slot]
+            columns.append(
+                TableColumn(
+                    f"{metric.name}{suffix}", f"{metric.label}{suffix}",
+                    cell_values(column, metric.type), unit=unit,
+                    role="note" if metric.part_of else "derived",
+                    formula=to_cells(metric.tree, self._ref(slot or 0, parent), self._span(parent)),
+                    number_format=shown, outline=1 if slot else 0,
+                )  # fmt: skip
+            )
+        return columns
+
+    def _ref(self, slot: int, parent: str):  # type: ignore[no-untyped-def]
+        outside = self.at.ref(self.workings, slot, parent)
+
+        def find(name: str) -> str:
+            if name in self.place.slots:
+                return f"{self.place.slots[name][slot]}{{r}}"
+            if name in self.place.columns:
+                return f"{self.place.columns[name]}{{r}}"
+            return outside(name)
+
+        return find
+
+    def _span(self, parent: str):  # type: ignore[no-untyped-def]
+        outside = self.at.span(self.workings, parent)
+
+        def find(name: str) -> str:
+            if name in self.place.slots:
+                letters = self.place.slots[name]
+                return f"{letters[0]}{{r}}:{letters[-1]}{{r}}"
+            return outside(name)
+
+        return find
+
+    # ---- matrix --------------------------------------------------------------------------------
+
+    def write_matrix(self) -> Table:
+        """A row a case, a block of columns for each figure shown: what people read and chart."""
+        sheet = sheet_name(self.variant.label)
+        columns = [*self.sheets.keys(), spacer()]
+        for name in self.variant.shows:
+            columns += [*self._rung_columns(name), spacer()]
+        entry = self.plan.metrics.tables[self.variant.table]
+        ws = self.book.sheet(sheet, self.variant.label, entry.answers, "calculation")
+        return self.sheets.finish(ws, columns[:-1], 4)
+
+    def _rung_columns(self, name: str) -> list[TableColumn]:
+        metric = self.plan.metrics.metrics[name]
+        numbers = metric.type.kind == "number"
+        factor = float(metric.display.factor) if numbers else 1.0
+        unit = self.at.fixed.get(f"unit {metric.display.text}", "")
+        whole = self.child[name].astype(float)
+        shown = metric_format(whole, metric.type)
+        if factor != 1.0:
+            known = (whole[~np.isnan(whole)] / factor).tolist()
+            shown = excel_format("figure", decimals_for(known[:2000]))
+        columns = []
+        for k, rung in enumerate(self.rungs):
+            offset = k * self.cases
+            row = f"{{r+{offset}}}" if offset else "{r}"
+            cell = f"{quote(self.workings)}!{self._letter(name)}{row}"
+            values = self._values(metric, k)
+            columns.append(
+                TableColumn(
+                    f"{name}_{k + 1}", f"{metric.label} at {rung:,.0f}",
+                    cell_values(values / factor if factor != 1.0 else values, metric.type),
+                    unit=display_text(metric), formula=f"{cell}/{unit}" if factor != 1.0 else cell,
+                    number_format=shown,
+                )  # fmt: skip
+            )
+        return columns
+
+    def _letter(self, name: str) -> str:
+        return self.place.columns[name]
+
+
+def display_text(metric: Metric) -> str:
+    """The unit in a heading; words and pure numbers have none."""
+    if metric.type.kind != "number" or metric.display.text == "1":
+        return ""
+    return "x" if metric.display.text == "x" else metric.display.text
+
+
+def display_units(metrics: list[Metric]) -> dict[str, float]:
+    """Display units that differ from base units, with their factor."""
+    found = {}
+    for metric in metrics:
+        if metric.type.kind == "number" and metric.display.factor != 1:
+            found[metric.display.text] = float(parse_unit(metric.display.text).factor)
+    return found
+
+
+__all__ = ["CASE", "VariantSheets", "display_text", "display_units"]
