@@ -23,6 +23,11 @@ class _Line:
     text: str
     hang: int = 2
 
+    def wrapped(self, width: int) -> Iterator[str]:
+        """The line, broken to the width."""
+        inset = INDENT * self.level
+        return wrapped(inset + self.text, width, inset + " " * self.hang)
+
 
 def render(tree: Explanation, width: int = 80) -> str:
     """The whole tree, wrapped to ``width`` columns, with its sources numbered at the end."""
@@ -32,7 +37,7 @@ def render(tree: Explanation, width: int = 80) -> str:
         lines.add(0, "sources")
         for number, source in enumerate(lines.sources, 1):
             lines.add(1, f"[{number}] {_titled(source)}", 4)
-    return "\n".join(part for line in lines.done for part in _wrapped(line, width)) + "\n"
+    return "\n".join(part for line in lines.done for part in line.wrapped(width)) + "\n"
 
 
 def display(tree: Explanation) -> str:
@@ -143,13 +148,17 @@ def _titled(source: Source) -> str:
     return ", ".join(part for part in (source.title, source.url) if part) + read
 
 
-def _wrapped(line: _Line, width: int) -> Iterator[str]:
-    """Breaks at blanks, but not between a number and its unit; an address is never cut."""
-    current, empty = INDENT * line.level, True
-    for word in _words(line.text):
+def wrapped(text: str, width: int, hang: str = "") -> Iterator[str]:
+    """Lines broken at blanks, later ones set in by ``hang``.
+
+    A number stays with its unit, an address is never cut, and leading blanks are kept.
+    """
+    body = text.lstrip(" ")
+    current, empty = text[: len(text) - len(body)], True
+    for word in _words(body):
         if not empty and display_width(f"{current} {word}") > width:
-            yield current
-            current, empty = INDENT * line.level + " " * line.hang, True
+            yield current.rstrip()
+            current, empty = hang, True
         current += word if empty else f" {word}"
         empty = False
     yield current

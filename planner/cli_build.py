@@ -1,0 +1,144 @@
+"""``build``, ``workbook`` and ``report``: a plan into files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from planner.cli_files import Content, Inputs, planning_options, put_out, saved, write_whole
+
+if TYPE_CHECKING:
+    from planner.planning import Plan
+
+POLICY_BROKEN = 3
+
+
+@click.command()
+@click.argument("scenario", required=False, type=click.Path(path_type=Path))
+@planning_options
+@click.option(
+    "--out", "folder", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
+    metavar="DIR", help="Where the files go.",
+)  # fmt: skip
+@click.option("--strict", is_flag=True, help="Exit with 3 when a check of the plan fails.")
+@click.pass_context
+def build(
+    ctx: click.Context,
+    scenario: Path | None,
+    settings: tuple[str, ...],
+    metrics: tuple[Path, ...],
+    catalogs: tuple[Path, ...],
+    folder: Path,
+    strict: bool,
+) -> None:
+    """Plan a scenario into a workbook, a page and a saved plan.
+
+    Without SCENARIO the shipped example is planned. The names of the files written go to standard
+    output. On bad input nothing is written.
+    """
+    if scenario is None:
+        from planner.resources import data_dir
+
+        scenario = data_dir("catalogs") / "scenarios" / "example.yaml"
+    inputs = Inputs(scenario, settings, metrics, catalogs)
+    plan = inputs.plan()
+    files: dict[Path, Content] = {
+        folder / f"{plan.name}.plan.json": saved(_json(plan)),
+        folder / f"{plan.name}.xlsx": _workbook(plan, inputs),
+        folder / f"{plan.name}.html": saved(_page(plan)),
+    }
+    write_whole(files, inputs.files)
+    for path in files:
+        click.echo(str(path))
+    _tell(plan)
+    judge(ctx, plan, strict)
+
+
+@click.command()
+@click.argument("scenario", type=click.Path(path_type=Path))
+@planning_options
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
+    help="The file to write [default: NAME.xlsx]; - is standard output.",
+)  # fmt: skip
+def workbook(
+    scenario: Path,
+    settings: tuple[str, ...],
+    metrics: tuple[Path, ...],
+    catalogs: tuple[Path, ...],
+    output: Path | None,
+) -> None:
+    """The workbook alone: every cell a live formula."""
+    inputs = Inputs(scenario, settings, metrics, catalogs)
+    plan = inputs.plan()
+    _one(_workbook(plan, inputs), output, f"{plan.name}.xlsx", inputs)
+
+
+@click.command()
+@click.argument("scenario", type=click.Path(path_type=Path))
+@planning_options
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
+    help="The file to write [default: NAME.html]; - is standard output.",
+)  # fmt: skip
+def report(
+    scenario: Path,
+    settings: tuple[str, ...],
+    metrics: tuple[Path, ...],
+    catalogs: tuple[Path, ...],
+    output: Path | None,
+) -> None:
+    """The HTML page alone: one file that opens anywhere."""
+    inputs = Inputs(scenario, settings, metrics, catalogs)
+    plan = inputs.plan()
+    _one(saved(_page(plan)), output, f"{plan.name}.html", inputs)
+
+
+def judge(ctx: click.Context, plan: Plan, strict: bool) -> None:
+    """Name the checks that fail; under --strict they decide the exit code."""
+    from planner.checks import broken
+
+    failed = broken(plan)
+    for check in failed:
+        click.echo(f"check fails: {check}", err=True)
+    if failed and strict:
+        ctx.exit(POLICY_BROKEN)
+
+
+def _one(content: Content, output: Path | None, name: str, inputs: Inputs) -> None:
+    if output == Path("-"):
+        put_out(content, name)
+        return
+    target = output or Path(name)
+    write_whole({target: content}, inputs.files)
+    click.echo(str(target))
+
+
+def _tell(plan: Plan) -> None:
+    click.echo(f"{len(plan.cases)} cases", err=True)
+    for reason, count in plan.inputs.dropped.items():
+        click.echo(f"dropped {count}: {reason}", err=True)
+
+
+def _json(plan: Plan) -> str:
+    from planner.saved import document, dumps
+
+    return dumps(document(plan))
+
+
+def _page(plan: Plan) -> str:
+    from reports import html
+    from reports.view import view_of
+
+    return html.render(view_of(plan), _json(plan))
+
+
+def _workbook(plan: Plan, inputs: Inputs) -> Content:
+    from planner.catalog import Catalog
+    from reports.workbook import book
+
+    # A saved plan offers only its own entries: the catalog of today may not be that of the plan.
+    catalog = None if inputs.is_saved else Catalog.open(inputs.catalogs)
+    return lambda path: book.write(plan, path, catalog)

@@ -1,0 +1,190 @@
+"""Check files of every kind: what each one is, and every problem of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planner import plausibility, yamlfile
+from planner.catalog import KINDS, Catalog
+from planner.errors import InputError, Problem, Span
+from planner.examples import run_example
+from planner.explain import exact
+from planner.figures import read_record
+from planner.metrics import Metric, MetricSet
+from planner.planning import Value
+from planner.records import Entry
+from planner.resources import data_dir
+from planner.saved import load
+from planner.scenario import read_scenario, resolve
+from planner.units import UnitError
+from planner.yamlfile import YamlFile
+
+# Keys by which a file shows what it is; the first kind that has one of them counts.
+_MARKS = {
+    "metrics": {"metrics", "constants", "fields", "variants", "tables"},
+    "scenario": {"models", "gpus", "workloads", "contexts", "batches"},
+    "model": {"layer_groups", "params", "hf_id", "hidden_size"},
+    "gpu": {"memory_bandwidth", "peak_dense", "memory", "scale_up"},
+    "engine": {"memory_basis", "block_size", "defaults"},
+    "weight_format": {"weight", "kv"},
+}
+_TOLERANCE = 1e-9
+
+
+@dataclass
+class Found:
+    """Files by what they are."""
+
+    catalogs: list[Path] = field(default_factory=list)
+    metrics: list[Path] = field(default_factory=list)
+    scenarios: list[Path] = field(default_factory=list)
+    plans: list[Path] = field(default_factory=list)
+    entries: list[tuple[str, YamlFile]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def summary(self, catalog: Catalog) -> str:
+        """What was checked, in words."""
+        counts = {
+            "models": len(catalog.ids("model")), "GPUs": len(catalog.ids("gpu")),
+            "engines": len(catalog.ids("engine")), "scenarios": len(self.scenarios),
+            "metrics files": len(self.metrics), "single entries": len(self.entries),
+            "saved plans": len(self.plans),
+        }  # fmt: skip
+        return ", ".join(f"{count} {words}" for words, count in counts.items() if count)
+
+
+def check_files(paths: Iterable[Path]) -> str:
+    """Check the shipped catalog and everything below the paths; gives what was checked.
+
+    Raises:
+        InputError: every problem of every file.
+    """
+    found = Found()
+    for path in paths:
+        _sort(path, found)
+    problems = found.problems
+    catalog = Catalog.open()
+    try:
+        catalog = Catalog.open(found.catalogs)
+        problems += catalog.check()
+    except InputError as error:
+        problems += error.problems
+    metrics = _check_metrics(found)
+    shipped = sorted((data_dir("catalogs") / "scenarios").glob("*.yaml"))
+    for path in [*shipped, *found.scenarios]:
+        try:
+            resolve(*read_scenario(path), catalog, metrics)
+        except InputError as error:
+            problems += error.problems
+    for path in found.plans:
+        try:
+            load(path)
+        except InputError as error:
+            problems += error.problems
+    for kind, file in found.entries:
+        problems += _check_entry(kind, file, catalog)
+    if problems:
+        raise InputError(problems)
+    found.scenarios += shipped
+    return found.summary(catalog)
+
+
+# ---- what a file is ----------------------------------------------------------------------------
+
+
+def _sort(path: Path, found: Found) -> None:
+    if path.is_dir():
+        if any((path / kind.folder).is_dir() for kind in KINDS.values()):
+            found.catalogs.append(path)
+            found.scenarios += sorted((path / "scenarios").glob("*.yaml"))
+            return
+        for inside in sorted(path.iterdir()):
+            if not inside.name.startswith(".") and (inside.is_dir() or inside.suffix == ".yaml"):
+                _sort(inside, found)
+    elif path.suffix.lower() == ".json":
+        found.plans.append(path)
+    else:
+        _sort_file(path, found)
+
+
+def _sort_file(path: Path, found: Found) -> None:
+    try:
+        file = yamlfile.read(path)
+    except InputError as error:
+        found.problems += error.problems
+        return
+    keys = set(file.data) if isinstance(file.data, dict) else set()
+    kind = next((k for k, marks in _MARKS.items() if keys & marks), "")
+    if kind == "metrics":
+        found.metrics.append(path)
+    elif kind == "scenario":
+        found.scenarios.append(path)
+    elif kind:
+        found.entries.append((kind, file))
+    else:
+        shown = ", ".join(sorted(keys)[:6])
+        what = f"the keys {shown}" if keys else "a list" if file.data else "an empty file"
+        expected = "a scenario, a metrics file or a catalog entry"
+        found.problems.append(Problem(Span(file.name), "", expected, what))
+
+
+# ---- checking ----------------------------------------------------------------------------------
+
+
+def _check_metrics(found: Found) -> MetricSet:
+    """The metrics of all files together, with their worked examples; built-in ones if they fail."""
+    try:
+        metrics = MetricSet.load(found.metrics)
+    except InputError as error:
+        found.problems += error.problems
+        return MetricSet.load()
+    for metric in metrics.metrics.values():
+        if metric.origin and not metric.part_of:
+            found.problems += _check_examples(metrics, metric)
+    return metrics
+
+
+def _check_examples(metrics: MetricSet, metric: Metric) -> Iterable[Problem]:
+    for index, one in enumerate(metric.entry.examples):
+        where = f"metrics.{metric.name}.examples[{index}]"
+        unit = metrics.unit_of(metric.name)
+        try:
+            result, wanted = run_example(metrics, metric, one)
+        except UnitError as error:
+            yield Problem(metric.span, where, error.expected, error.found, error.hint)
+        except KeyError as error:
+            hint = "an example gives every input, or a metric instead of what it needs"
+            yield Problem(metric.span, where, f"a value of {error.args[0]}", "none", hint)
+        else:
+            if not _equal(result, wanted):
+                yield Problem(
+                    metric.span, where, f"{exact(wanted, unit)} as 'gives' says",
+                    f"{exact(result, unit)} from the formula",
+                )  # fmt: skip
+
+
+def _equal(result: Value, wanted: Value) -> bool:
+    if isinstance(result, float) and isinstance(wanted, float):
+        return abs(result - wanted) <= _TOLERANCE * max(abs(wanted), abs(result))
+    return result == wanted
+
+
+def _check_entry(kind: str, file: YamlFile, catalog: Catalog) -> list[Problem]:
+    """One catalog entry by itself."""
+    try:
+        entry = Entry(read_record(file, KINDS[kind].schema), file)
+    except InputError as error:
+        return error.problems
+    problems = []
+    stem = Path(file.name).stem
+    if entry.record.id != stem:
+        problems.append(file.problem(("id",), f"the file name, '{stem}'", f"'{entry.record.id}'"))
+    if kind == "model":
+        problems += plausibility.models([entry], catalog.ids("weight_format"))
+    if kind == "gpu":
+        others = [catalog.entry("gpu", word) for word in catalog.ids("gpu")]
+        mine = [p for p in plausibility.gpus([*others, entry]) if p.span.file == file.name]
+        problems += mine
+    return problems

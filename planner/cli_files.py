@@ -1,0 +1,184 @@
+"""What the commands share: reading a plan, and writing files whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from planner.errors import InputError, Problem, Span
+
+if TYPE_CHECKING:
+    from planner.planning import Plan
+
+Content = Callable[[Path], object]
+"""Writes a file to the path that it is given."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a command plans from."""
+
+    scenario: Path
+    settings: tuple[str, ...] = ()
+    metrics: tuple[Path, ...] = ()
+    catalogs: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that no output may overwrite."""
+        return (self.scenario, *self.metrics)
+
+    @property
+    def is_saved(self) -> bool:
+        """True for a plan that was saved, false for a scenario."""
+        return self.scenario.suffix.lower() == ".json"
+
+    def plan(self) -> Plan:
+        """The plan of a scenario, or the one that was saved.
+
+        Raises:
+            InputError: bad input, or settings for a plan that is finished.
+        """
+        if self.is_saved:
+            return self._saved()
+        from planner.planning import plan
+
+        return plan(
+            self.scenario,
+            metrics=self.metrics,
+            catalogs=self.catalogs,
+            settings=self.settings,
+        )
+
+    def _saved(self) -> Plan:
+        given = {"--set": self.settings, "--metrics": self.metrics, "--catalog": self.catalogs}
+        for option, values in given.items():
+            if values:
+                hint = "a saved plan is finished; plan its scenario again instead"
+                raise InputError(
+                    Problem(Span(option), "", "a scenario", f"the plan {self.scenario}", hint)
+                )
+        from planner.saved import load
+
+        return load(self.scenario)
+
+
+def planning_options(command: F) -> F:
+    """The options of every command that plans a scenario."""
+    path = click.Path(path_type=Path)
+    for option in (
+        click.option(
+            "--catalog", "catalogs", type=path, multiple=True, metavar="DIR",
+            help="A further catalog folder; its entries win over shipped ones. Repeatable.",
+        ),
+        click.option(
+            "--metrics", "metrics", type=path, multiple=True, metavar="FILE",
+            help="A file with metrics of your own. Repeatable.",
+        ),
+        click.option(
+            "--set", "settings", multiple=True, metavar="KEY=VALUE",
+            help="Put a value over the scenario, such as memory_utilization=0.85. Repeatable.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+# ---- writing -----------------------------------------------------------------------------------
+
+
+def write_whole(files: Mapping[Path, Content], inputs: Sequence[Path] = ()) -> None:
+    """Write all files or none: each to a temporary place beside its target, then all moved there.
+
+    Raises:
+        InputError: a target is a folder, an input, or cannot be written.
+    """
+    for target in files:
+        _allowed(target, inputs)
+    with ExitStack() as stack:
+        folders: dict[Path, Path] = {}
+        moves: list[tuple[Path, Path]] = []
+        for target, content in files.items():
+            place = target.resolve()
+            with _told(target):
+                if place.parent not in folders:
+                    folders[place.parent] = stack.enter_context(_scratch(place.parent))
+                part = folders[place.parent] / place.name
+                content(part)
+            moves.append((part, place))
+        for (part, place), target in zip(moves, files, strict=True):
+            with _told(target):
+                _move(part, place)
+
+
+def _move(part: Path, place: Path) -> None:
+    if place.exists() and not place.is_file():  # a device or a pipe: its content, not its name
+        with part.open("rb") as source, place.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
+        return
+    if place.exists():
+        shutil.copymode(place, part)
+    part.replace(place)
+
+
+def _allowed(target: Path, inputs: Sequence[Path]) -> None:
+    if target.is_dir():
+        raise InputError(Problem(Span(str(target)), "", "a file to write", "a folder"))
+    for path in inputs:
+        if target.exists() and path.exists() and target.samefile(path):
+            hint = "give another file with --output"
+            raise InputError(
+                Problem(Span(str(target)), "", "a file that is no input", "an input", hint)
+            )
+
+
+@contextmanager
+def _told(target: Path) -> Iterator[None]:
+    """A failure of the file system as a message about the target."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        reason = (error.strerror or "it cannot be written").lower()
+        raise InputError(Problem(Span(str(target)), "", "a place to write to", reason)) from None
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A temporary folder on the same file system; a folder made for it goes with a failure."""
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".capsheet-", dir=folder))
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        for parent in made:
+            if not any(parent.iterdir()):
+                parent.rmdir()
+
+
+def saved(text: str) -> Content:
+    """The content of a text file."""
+    return lambda path: path.write_bytes(text.encode())
+
+
+def put_out(content: Content, name: str) -> None:
+    """Write a document to standard output."""
+    sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        content(path)
+        sys.stdout.buffer.write(path.read_bytes())
+    sys.stdout.buffer.flush()

@@ -1,0 +1,110 @@
+"""``plan`` and ``explain``: figures in the terminal, and as data for other programs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from planner.cli_build import judge
+from planner.cli_files import Inputs, planning_options
+
+_FORMS = ("json", "csv", "md")
+
+
+@click.command()
+@click.argument("scenario", type=click.Path(path_type=Path))
+@planning_options
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="Only this table. Repeatable."
+)
+@click.option("--json", "form", flag_value="json", help="The whole plan as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="One table as CSV [default: memory].")
+@click.option("--md", "form", flag_value="md", help="The tables as Markdown.")
+@click.option("--strict", is_flag=True, help="Exit with 3 when a check of the plan fails.")
+@click.pass_context
+def plan(
+    ctx: click.Context,
+    scenario: Path,
+    settings: tuple[str, ...],
+    metrics: tuple[Path, ...],
+    catalogs: tuple[Path, ...],
+    tables: tuple[str, ...],
+    form: str | None,
+    strict: bool,
+) -> None:
+    """The tables of a scenario (or of a saved plan) in the terminal."""
+    made = Inputs(scenario, settings, metrics, catalogs).plan()
+    if form == "json":
+        from planner.saved import document, dumps
+
+        click.echo(dumps(document(made)), nl=False)
+    else:
+        from reports import text
+        from reports.view import view_of
+
+        view = view_of(made)
+        if form == "csv":
+            click.echo(text.csv(view, tables[0] if tables else "memory"), nl=False)
+        elif form == "md":
+            click.echo(text.markdown(view), nl=False)
+        else:
+            click.echo(text.render(view, width(), tables, colours()), nl=False)
+    judge(ctx, made, strict)
+
+
+@click.command()
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.argument("metric")
+@planning_options
+@click.option(
+    "--case", "case", default="1", show_default=True, metavar="ID|N",
+    help="The case, by its id or its number.",
+)  # fmt: skip
+@click.option(
+    "--depth", type=click.IntRange(min=0), metavar="N", help="Levels to follow [default: all]."
+)
+@click.option("--json", "as_json", is_flag=True, help="The tree as JSON.")
+def explain(
+    scenario: Path,
+    metric: str,
+    settings: tuple[str, ...],
+    metrics: tuple[Path, ...],
+    catalogs: tuple[Path, ...],
+    case: str,
+    depth: int | None,
+    as_json: bool,
+) -> None:
+    """Why a figure is what it is: the formula of METRIC with its numbers, down to the sources."""
+    from planner.explain import explain as explained
+
+    made = Inputs(scenario, settings, metrics, catalogs).plan()
+    tree = explained(made, metric, case, depth)
+    chosen = made.cases[made.case_index(case)].id
+    if as_json:
+        import json
+
+        data = {"case": chosen, "tree": tree.as_dict()}
+        click.echo(json.dumps(data, ensure_ascii=False, indent=1))
+        return
+    from reports.text_explain import render
+
+    click.echo(f"case {chosen}", err=True)
+    click.echo(render(tree, width()), nl=False)
+
+
+def width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def colours() -> bool:
+    """Whether standard output shows colours: a terminal, not a dumb one, and NO_COLOR unset."""
+    if not sys.stdout.isatty():
+        return False
+    from rich.console import Console
+
+    console = Console()
+    return console.color_system is not None and not console.no_color
