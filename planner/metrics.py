@@ -99,6 +99,12 @@ def field_type(entry: FieldEntry) -> Type:
     return Type("number", parse_unit(entry.unit).dimension, entry.kind == "count", (), grain)
 
 
+def constant_type(entry: ConstantEntry) -> Type:
+    """The type that formulas see for a constant."""
+    whole = entry.value.is_integer()
+    return Type("number", parse_unit(entry.unit).dimension, whole, grain=PLAN)
+
+
 @dataclass(frozen=True)
 class MetricSet:
     """All declarations of a plan, in evaluation order, with what depends on what."""
@@ -174,7 +180,7 @@ class MetricSet:
             return self.metrics[name].type
         if name in self.fields:
             return field_type(self.fields[name])
-        return Type("number", parse_unit(self.constants[name].unit).dimension, grain=PLAN)
+        return constant_type(self.constants[name])
 
     def unit_of(self, name: str) -> str:
         """The unit text of a field, constant or metric, in base units."""
@@ -292,8 +298,7 @@ class _Checking:
         self.open: list[str] = []
         self.scope: dict[str, Type] = {n: field_type(f) for n, f in reading.fields.items()}
         for name, constant in reading.constants.items():
-            whole = constant.value == int(constant.value)
-            self.scope[name] = Type("number", parse_unit(constant.unit).dimension, whole)
+            self.scope[name] = constant_type(constant)
         self.variants = {
             n: self.scope[v.replaces]
             for n, v in reading.variants.items()

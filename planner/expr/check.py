@@ -74,10 +74,12 @@ class Checker:
                 "declare a named constant with its reason under 'constants:'",
             )
         try:
-            dimension = parse_unit(node.unit).dimension if node.unit else NO_DIMENSION
+            unit = parse_unit(node.unit or "1")
         except UnitError as error:
             raise FormulaError(node.at, error.expected, error.found, error.hint) from None
-        return Type("number", dimension, True, free=node.value == 0 and not node.unit)
+        if unit.factor != 1:
+            raise FormulaError(node.at, f"the base unit {unit.base.text}", f"'{node.unit}'")
+        return Type("number", unit.dimension, True, free=node.value == 0 and not node.unit)
 
     def _text(self, node: Text, words: tuple[str, ...]) -> tuple[Node, Type]:
         if not words:
@@ -181,13 +183,16 @@ class Checker:
                 )  # fmt: skip
             variant = first.name
         body, found = self.check(node.args[-1])
-        _kind("f" if row.units == "flag" or row.name == "count_of" else "v", found, body.at, row)
+        flags = row.units == "flag" or row.gives == "w"
+        _kind("f" if flags else row.gives, found, body.at, row)
+        if variant and found.grain == GROUP:
+            raise FormulaError(body.at, "a value per case", "a value per layer group")
         grain = CASE if variant else found.grain - 1
         if not variant and found.grain == PLAN:
             raise FormulaError(
                 body.at, "a value per case or per layer group", "one value for the whole plan"
             )
-        if row.gives == "f" or row.name in ("count_of", "count_over"):
+        if flags:
             result = Type("flag" if row.gives == "f" else "number", whole=True, grain=grain)
         else:
             result = replace(found, grain=grain)
@@ -211,7 +216,11 @@ class Checker:
         if kind.kind != "choice":
             raise FormulaError(node.args[0].at, "a choice", f"{kind}")
         pairs = self._pairs(node, 1)
-        missing = [w for w in kind.words if w not in {t.value for t, _ in pairs}]
+        given = [t.value for t, _ in pairs]
+        again = next((t for i, (t, _) in enumerate(pairs) if t.value in given[:i]), None)
+        if again:
+            raise FormulaError(again.at, "each word once", f"'{again.value}' again")
+        missing = [w for w in kind.words if w not in given]
         if missing:
             raise FormulaError(node.at, "a value for every word", f"none for {', '.join(missing)}")
         result = pairs[-1][1]
