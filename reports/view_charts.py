@@ -1,0 +1,150 @@
+"""Charts of a view: which values are drawn, with which marks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from planner.planning import Plan
+from reports.charts import (
+    Bar,
+    BarChart,
+    Chart,
+    Level,
+    Line,
+    LineChart,
+    Mark,
+    Segment,
+    StackChart,
+    StackRow,
+)
+from reports.view_axes import Axes
+from reports.view_layout import CHART_LINES, CHART_ROWS
+from reports.view_parts import Row, Section
+from reports.view_units import input_display, metric_display
+
+_LEDGER = ("weights_gpu", "overhead", "kv_pool", "memory_outside")
+_LEDGER_LABELS = ("Weights", "Overhead", "KV pool", "Outside utilisation")
+
+
+class Charts:
+    """Describes the charts of one plan; ``reports.charts`` draws them."""
+
+    def __init__(self, plan: Plan, axes: Axes) -> None:
+        self.plan, self.axes = plan, axes
+        self.metrics = plan.metrics
+
+    def placed(self, section: Section) -> Section:
+        """The section with the charts that belong to it."""
+        makers = {
+            "memory": [self.ledgers], "thresholds": [self.thresholds], "ladder": [self.requests],
+        }  # fmt: skip
+        charts = [maker() for maker in makers.get(section.name, [])]
+        return replace(section, charts=tuple(c for c in charts if c is not None))
+
+    def _has(self, *names: str) -> bool:
+        return all(n in self.metrics.metrics or n in self.metrics.fields for n in names)
+
+    def _value(self, name: str, case: int) -> float | None:
+        """A number in its display unit."""
+        value = self.plan.value(name, case)
+        if not isinstance(value, float):
+            return None
+        known = self.metrics.metrics.get(name)
+        factor = metric_display(known)[0] if known else input_display(self.metrics, name)[0]
+        return value / factor
+
+    # ---- concurrency ---------------------------------------------------------------------------
+
+    def concurrency(self) -> Chart | None:
+        """Requests that one replica holds, with the planned batch and both thresholds."""
+        if not self._has("max_concurrency", "b_star_kv", "b_star_compute"):
+            return None
+        rows = self.axes.rows(["max_concurrency"])
+        bars = tuple(self._bar(row) for row in rows[:CHART_ROWS])
+        one = all(case.inputs["tp"] == 1 for case in self.plan.cases)
+        title = (
+            f"How many requests does one {'GPU' if one else 'replica'} hold at the context limit?"
+        )
+        return BarChart(title, _counted("requests", rows, CHART_ROWS), bars, kind="count")
+
+    def _bar(self, row: Row) -> Bar:
+        marks = []
+        for case in row.cases:
+            batch = Mark("planned batch", self._value("batch", case), planned=True)
+            if batch not in marks:
+                marks.append(batch)
+        reads = dict.fromkeys(self._value("b_star_kv", case) for case in row.cases)
+        marks += [Mark("B* KV", value) for value in list(reads)[:2]]
+        return Bar(row.label, self._value("max_concurrency", row.cases[0]), "", tuple(marks))
+
+    # ---- ledgers -------------------------------------------------------------------------------
+
+    def ledgers(self) -> Chart | None:
+        """What the memory of one GPU is made of."""
+        if not self._has(*_LEDGER, "memory_total"):
+            return None
+        rows = self.axes.rows([*_LEDGER, "memory_total"])
+        stacks = tuple(self._stack(row) for row in rows[:CHART_ROWS])
+        unit = _counted("GiB per GPU", rows, CHART_ROWS)
+        return StackChart("What takes the memory of one GPU?", unit, stacks)
+
+    def _stack(self, row: Row) -> StackRow:
+        case = row.cases[0]
+        parts = tuple(
+            Segment(label, self._value(name, case), quiet=name == "memory_outside")
+            for name, label in zip(_LEDGER, _LEDGER_LABELS, strict=True)
+        )
+        return StackRow(row.label, parts, Mark("all memory", self._value("memory_total", case)))
+
+    # ---- curves --------------------------------------------------------------------------------
+
+    def thresholds(self) -> Chart | None:
+        """B* of KV reads over the context, against the planned batch."""
+        if "prompt_ladder" not in self.metrics.variants or not self._has("b_star_kv"):
+            return None
+        lines = self._lines("prompt_ladder", "b_star_kv", "context_start")
+        batches = dict.fromkeys(self._value("batch", i) for i in range(len(self.plan.cases)))
+        levels = tuple(Level("planned batch", b) for b in list(batches)[:3])
+        return LineChart(
+            "From which batch do KV reads exceed weight reads?", "context before decode, tokens",
+            "requests", lines, levels, log_x=True, log_y=True,
+        )  # fmt: skip
+
+    def requests(self) -> Chart | None:
+        """KV of one request over the context ladder."""
+        if "context_ladder" not in self.metrics.variants or not self._has("kv_per_request"):
+            return None
+        lines = self._lines("context_ladder", "kv_per_request", "context")
+        return LineChart(
+            "How much does one request keep?", "context limit, tokens", "GiB per request", lines,
+            log_x=True, log_y=True,
+        )  # fmt: skip
+
+    def _lines(self, ladder: str, name: str, across: str) -> tuple[Line, ...]:
+        """A line per row that the metric tells apart, up to what its model was published for."""
+        rows = self.axes.rows([name], without=self.metrics.variants[ladder].replaces)
+        child = self.plan.columns.variants(ladder)
+        factor = metric_display(self.metrics.metrics[name])[0]
+        count = len(self.plan.cases)
+        lines = []
+        for row in rows[:CHART_LINES]:
+            case = row.cases[0]
+            longest = self.plan.value("max_context", case)
+            points: list[tuple[float, float | None]] = []
+            for rung in range(len(self.plan.columns.variant_values[ladder])):
+                at = rung * count + case
+                x, y = float(child[across][at]), float(child[name][at])
+                if not isinstance(longest, float) or x <= longest:
+                    points.append((x, None if np.isnan(y) else y / factor))
+            if points:
+                lines.append(Line(row.label, tuple(points)))
+        return tuple(lines)
+
+
+def _counted(unit: str, rows: list[Row], limit: int) -> str:
+    """The unit line of a chart, which says when it shows the first rows only."""
+    if len(rows) <= limit:
+        return unit
+    return f"{unit}; the first {limit} of {len(rows)}, all are in the table"

@@ -1,0 +1,130 @@
+"""Assumptions and catalog facts of a view, each with origin, sources and confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from planner.facts import Fact
+from planner.inputs import Origin
+from planner.planning import Plan
+from reports import numbers
+from reports.view_layout import FACT_KINDS
+from reports.view_parts import Assumption, FactCell, FactColumn, FactTable, text_of
+from reports.view_sources import Sources
+from reports.view_units import clean, input_display, place_words
+
+_NO_PART = "no such part in a layer of this kind"
+_NO_ORIGIN = Origin("default", "")
+
+
+class Facts:
+    """Collects what was put into one plan."""
+
+    def __init__(self, plan: Plan, sources: Sources) -> None:
+        self.plan, self.sources = plan, sources
+        self.metrics = plan.metrics
+
+    # ---- assumptions ---------------------------------------------------------------------------
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Inputs of the whole plan, then of the cases, then the ladders."""
+        fields = self.metrics.fields
+        plan = [n for n, f in fields.items() if f.entity == "plan"]
+        cases = [n for n, f in fields.items() if f.entity == "case"]
+        ladders = list(self.metrics.variants)
+        found = [self._assumption(n, self._shown(n, [self.plan.inputs.plan[n]]), n) for n in plan]
+        found += [self._assumption(n, self._of_cases(n), n) for n in cases]
+        for name in ladders:
+            replaced = self.metrics.variants[name].replaces
+            text = self._shown(replaced, self.plan.inputs.ladders[name])
+            found.append(self._assumption(name, text, replaced))
+        return tuple(found)
+
+    def _of_cases(self, name: str) -> str:
+        values = list(dict.fromkeys(case.inputs[name] for case in self.plan.cases))
+        words = [clean(v) for v in values if isinstance(v, str)]
+        numbers_only = [v for v in values if not isinstance(v, str)]
+        return ", ".join(words) if words else self._shown(name, numbers_only)
+
+    def _shown(self, name: str, values: Sequence[float]) -> str:
+        factor, _, _, kind = input_display(self.metrics, name)
+        return "; ".join(text_of(v / factor, kind) for v in values)
+
+    def _assumption(self, name: str, text: str, unit_of: str) -> Assumption:
+        origin = self.plan.inputs.origins.get(name, _NO_ORIGIN)
+        variant = self.metrics.variants.get(name)
+        entry = self.metrics.fields.get(name)
+        label = variant.label if variant else self.metrics.label_of(name)
+        meaning = variant.meaning if variant else entry.meaning if entry else ""
+        engine = next(word for kind, word in self.plan.inputs.facts if kind == "engine")
+        return Assumption(
+            name, clean(label), text, input_display(self.metrics, unit_of)[1], origin.kind,
+            place_words(origin.where), self.sources.of_ids("engine", engine, origin.sources),
+            clean(origin.confidence), clean(origin.note), clean(meaning),
+        )  # fmt: skip
+
+    # ---- catalog facts -------------------------------------------------------------------------
+
+    def tables(self) -> tuple[FactTable, ...]:
+        """A table per kind of catalog entry that the plan uses."""
+        found = [self._table(kind, label) for kind, label in FACT_KINDS.items()]
+        return tuple(t for t in found if t.entries and t.columns)
+
+    def _table(self, kind: str, label: str) -> FactTable:
+        entries: list[tuple[str, str, str, Mapping[str, Fact]]] = []
+        labels = self.plan.inputs.labels
+        for owner, word in self._entries("model" if kind == "group" else kind):
+            name = clean(labels.get((owner, word), word))
+            if kind == "group":
+                entries += [
+                    (word, f"{name}: {clean(group.label)}", owner, group.facts)
+                    for group in self.plan.inputs.groups[word]
+                ]
+            else:
+                entries.append((word, name, owner, self.plan.inputs.facts[owner, word]))
+        names = [
+            n for n, f in self.metrics.fields.items()
+            if f.entity == kind and any(_says(e[3].get(n)) for e in entries)
+        ]  # fmt: skip
+        cells = tuple(
+            tuple(self._cell(owner, word, n, facts.get(n)) for n in names)
+            for word, _, owner, facts in entries
+        )
+        return FactTable(
+            kind, label, tuple(self._column(n) for n in names),
+            tuple((clean(word), name) for word, name, _, _ in entries), cells,
+        )  # fmt: skip
+
+    def _entries(self, kind: str) -> list[tuple[str, str]]:
+        """Entries of one kind, those that cases use first and in their order."""
+        every = [(k, w) for k, w in self.plan.inputs.facts if k == kind]
+        if not hasattr(self.plan.cases[0], kind):
+            return every
+        used = dict.fromkeys(getattr(case, kind) for case in self.plan.cases)
+        order = {word: i for i, word in enumerate(used)}
+        return sorted(every, key=lambda e: (order.get(e[1], len(order)), e[1]))
+
+    def _column(self, name: str) -> FactColumn:
+        entry = self.metrics.fields[name]
+        _, unit, _, _ = input_display(self.metrics, name)
+        return FactColumn(
+            name, clean(entry.label), unit, clean(entry.meaning), entry.kind in ("number", "count")
+        )  # fmt: skip
+
+    def _cell(self, kind: str, word: str, name: str, fact: Fact | None) -> FactCell:
+        if fact is None or fact.note == _NO_PART:
+            return FactCell(numbers.NOT_APPLICABLE, tone="muted")
+        sources = self.sources.of_fact(kind, word, fact)
+        if fact.value is None:
+            return FactCell(numbers.UNKNOWN, sources, "", clean(fact.note), "muted")
+        if isinstance(fact.value, str):
+            text = clean(fact.value)
+        else:
+            factor, _, _, shown = input_display(self.metrics, name)
+            value = bool(fact.value) if shown == "flag" else float(fact.value) / factor
+            text = text_of(value, shown)
+        return FactCell(text, sources, clean(fact.confidence), clean(fact.note))
+
+
+def _says(fact: Fact | None) -> bool:
+    return fact is not None and fact.note != _NO_PART

@@ -1,0 +1,153 @@
+"""Glossary and checks of a view: every metric with its formula, source and marks."""
+
+from __future__ import annotations
+
+from planner import checks
+from planner.expr.check import GROUP, PLAN
+from planner.expr.to_math import to_mathml, to_text
+from planner.expr.tree import Name, Node, names, rebuild
+from planner.metrics import SLOTS, Metric
+from planner.planning import Plan
+from reports import numbers
+from reports.view_layout import LAYOUT
+from reports.view_parts import Check, InputTerm, Kind, State, Term, Value, text_of
+from reports.view_sources import Sources
+from reports.view_tables import Tables
+from reports.view_units import clean, input_display, metric_display, unit_words, with_unit
+
+_LONGEST = 400
+
+
+class Glossary:
+    """Explains every metric of one plan."""
+
+    def __init__(self, plan: Plan, tables: Tables, sources: Sources) -> None:
+        self.plan, self.tables, self.sources = plan, tables, sources
+        self.metrics = plan.metrics
+
+    def terms(self) -> tuple[Term, ...]:
+        """Every metric, in the order of sections and columns."""
+        order = [*LAYOUT, *(t for t in self.metrics.tables if t not in LAYOUT)]
+        return tuple(self._term(m) for t in order for m in self.tables.ordered(t))
+
+    def _term(self, metric: Metric) -> Term:
+        entry = metric.entry
+        source = self.sources.number(
+            entry.source.title, entry.source.url or "", "", clean(entry.label)
+        )
+        replaced_by, because = self.metrics.replaced.get(metric.name, ("", ""))
+        tree = self._without_parts(metric)
+        return Term(
+            metric.name, clean(entry.label), metric_display(metric)[1], clean(entry.why),
+            clean(metric.text), to_mathml(tree, self._word), source, metric.table,
+            self._limit(metric), clean(replaced_by), clean(because), clean(metric.origin),
+            self._worked(metric),
+        )  # fmt: skip
+
+    def _without_parts(self, metric: Metric) -> Node:
+        """The formula with its lifted parts put back in, as its author wrote it."""
+
+        def back(node: Node) -> Node:
+            if isinstance(node, Name):
+                part = self.metrics.metrics.get(node.name)
+                if part is not None and part.part_of:
+                    return self._without_parts(part)
+            return node
+
+        return rebuild(metric.tree, back)
+
+    def _word(self, name: str) -> str:
+        return clean(self.metrics.label_of(name))
+
+    def _limit(self, metric: Metric) -> str:
+        if metric.entry.limit is None:
+            return ""
+        factor, unit, _, kind = metric_display(metric)
+        return with_unit(text_of(metric.entry.limit / factor, kind), unit)
+
+    # ---- numbers put in ------------------------------------------------------------------------
+
+    def _worked(self, metric: Metric) -> str:
+        """The formula with the numbers of the first case put in, for plain numbers only."""
+        if self._varied(metric):
+            return ""
+        tree = self._without_parts(metric)
+        if metric.type.kind != "number" or metric.type.grain == PLAN:
+            return ""
+        used = names(tree)
+        if not used or any(self.metrics.type_of(n).kind != "number" for n in used):
+            return ""
+        text = to_text(tree, self._number)
+        if len(text) > _LONGEST:
+            return ""
+        return f"{text} = {self._number(metric.name)}"
+
+    def _number(self, name: str) -> str:
+        """A value of the first case with its unit; one per used layer group where they differ."""
+        if name in self.metrics.metrics:
+            factor, unit, _, kind = metric_display(self.metrics.metrics[name])
+        else:
+            factor, unit, _, kind = input_display(self.metrics, name)
+        values = [self.plan.value(name, 0, slot) for slot in self._slots(name)]
+        texts = list(dict.fromkeys(_scaled(v, factor, kind) for v in values))
+        joined = texts[0] if len(texts) == 1 else "(" + "; ".join(texts) + ")"
+        return with_unit(joined, unit)
+
+    def _slots(self, name: str) -> range:
+        if self.metrics.type_of(name).grain != GROUP:
+            return range(1)
+        groups = self.plan.inputs.groups[self.plan.cases[0].model]
+        return range(min(len(groups), SLOTS))
+
+    def _varied(self, metric: Metric) -> bool:
+        """Whether a formula reduces variants: the numbers of one case would not explain it."""
+        parts = [self.metrics.metrics[n] for n in metric.needs if n in self.metrics.metrics]
+        return any(p.variant or (p.part_of and self._varied(p)) for p in parts)
+
+    # ---- inputs, constants, checks -------------------------------------------------------------
+
+    def inputs(self) -> tuple[InputTerm, ...]:
+        """Every input that formulas may name."""
+        return tuple(
+            InputTerm(n, clean(f.label), input_display(self.metrics, n)[1], clean(f.meaning))
+            for n, f in self.metrics.fields.items()
+        )
+
+    def constants(self) -> tuple[InputTerm, ...]:
+        """Every named number of the formulas, with the reason for it."""
+        return tuple(
+            InputTerm(
+                n, clean(self.metrics.label_of(n)), unit_words(c.unit), clean(c.meaning),
+                text_of(c.value, "figure"),
+            )
+            for n, c in self.metrics.constants.items()
+        )  # fmt: skip
+
+    def checks(self) -> tuple[Check, ...]:
+        """Integrity first, then policy."""
+        return tuple(self._check(check) for check in checks.checks(self.plan))
+
+    def _check(self, check: checks.Check) -> Check:
+        metric = self.metrics.metrics[check.name]
+        factor, unit, _, kind = metric_display(metric)
+        policy = check.kind == "policy"
+        failed: State = "attention" if policy else "failed"
+        state: State = "ok" if check.passed else "unknown" if check.value is None else failed
+        return Check(
+            check.name, clean(check.label), "policy" if policy else "integrity", state,
+            with_unit(_scaled(check.value, factor, kind), unit), self._limit(metric),
+            clean(metric.entry.why),
+        )  # fmt: skip
+
+
+def _scaled(value: Value, factor: float, kind: Kind) -> str:
+    if value is None or isinstance(value, str | bool):
+        return text_of(value, kind)
+    return _four(value / factor, kind)
+
+
+def _four(value: float, kind: Kind) -> str:
+    """A number on its own with four digits, as the worked figures of a formula show it."""
+    if kind != "figure" or value == int(value) or not 1 <= abs(value) < 1000:
+        return text_of(value, kind)
+    return numbers.fixed(value, 3 - len(str(int(abs(value)))) + 1)

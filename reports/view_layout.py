@@ -1,0 +1,71 @@
+"""What stands where: reading order of sections and columns, and which cells do not apply.
+
+Metrics that are not named here (a user's own, or new ones) follow in the order of evaluation. The
+order is also the priority: where there is no room, the last column goes first.
+"""
+
+from __future__ import annotations
+
+LAYOUT: dict[str, tuple[str, ...]] = {
+    "summary": (
+        "cases_planned", "cases_fitting", "best_concurrency_per_gpu", "lowest_b_star_kv",
+        "highest_read_to_stored",
+    ),
+    "groups": (
+        "group_kv_per_token", "group_kv_per_token_gpu", "group_heads_per_gpu", "group_tokens_kept",
+        "group_blocks_per_request", "group_kv_reserved_gpu", "group_state_per_request",
+        "group_read_cap", "group_tokens_step", "group_steps_open", "group_tokens_read",
+        "group_tokens_end", "group_attention_flops", "group_state_flops",
+    ),
+    "memory": (
+        "verdict", "max_concurrency", "weights_gpu", "kv_pool", "memory_spare", "kv_per_token",
+        "kv_per_request", "kv_reserved_gpu", "state_per_request", "longest_context",
+        "concurrency_per_gpu", "concurrency_quotient", "kv_per_token_gpu", "token_capacity",
+        "memory_left", "memory_total", "memory_basis", "memory_requested", "memory_outside",
+        "weight_bytes", "weights_sharded", "weights_replicated", "ledger_gap",
+    ),
+    "access": (
+        "context_start", "decode_steps", "weights_read", "kv_read_step", "kv_read_total",
+        "kv_stored_end", "read_to_stored", "kv_written_prefill", "kv_written_decode",
+        "weight_reads_total", "weights_read_gpu", "kv_read_step_gpu", "context_tokens_read",
+        "decode_flops_total", "flops_fixed", "attention_flops", "params_matmul", "experts_visited",
+        "experts_read", "params_wide_read",
+    ),
+    "thresholds": (
+        "binding", "next_bound", "batch_slack", "b_star_kv", "first_batch_kv", "b_star_compute",
+        "context_crossover", "time_weights", "time_kv", "time_compute", "nearest_threshold",
+        "weight_width", "peak_compute", "kv_unbounded_gpu", "kv_read_bounded_gpu",
+    ),
+    "ladder": (),
+    "checks": (),
+    "user": (),
+}  # fmt: skip
+
+ON_TILES: frozenset[str] = frozenset(LAYOUT["summary"])
+"""Figures of the whole plan that the tiles show; a section would only repeat them."""
+
+SUMMARY: tuple[str, ...] = (
+    "verdict", "max_concurrency", "binding", "memory_spare", "longest_context", "b_star_kv",
+    "b_star_compute", "kv_per_token", "weights_gpu", "kv_pool", "kv_read_total", "read_to_stored",
+)  # fmt: skip
+"""The main table: the answer, the room, what binds, and the figures that explain it."""
+
+APPLIES_NOT: dict[str, tuple[str, float | str]] = {
+    "batch_slack": ("next_bound", "none"),
+    "nearest_threshold": ("next_bound", "none"),
+    "experts_visited": ("experts", 0.0),
+    "experts_read": ("experts", 0.0),
+    "context_crossover": ("kv_unbounded_gpu", 0.0),
+}
+"""Metric: another column and the value of it at which the metric does not apply to a case."""
+
+FACT_KINDS: dict[str, str] = {
+    "model": "Models", "group": "Layer groups", "gpu": "GPUs", "weight_format": "Weight formats",
+    "kv_format": "KV formats", "engine": "Engine",
+}  # fmt: skip
+
+PAGE_ROWS = 400
+"""Rows of one table that a page shows; the rest is in the workbook and the embedded plan."""
+
+CHART_ROWS = 16
+CHART_LINES = 8

@@ -1,0 +1,239 @@
+"""Sections of a view: tables over cases, layer groups and variants, in reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planner.engine import Array
+from planner.expr.check import GROUP, PLAN, Type
+from planner.metrics import SLOTS, Metric
+from planner.planning import Plan
+from reports import numbers
+from reports.view_axes import Axes
+from reports.view_layout import APPLIES_NOT, LAYOUT, ON_TILES, SUMMARY
+from reports.view_parts import Column, Figure, Kind, Ladder, Row, Section, Table, Value, text_of
+from reports.view_units import (
+    clean,
+    column_decimals,
+    input_display,
+    metric_display,
+)
+
+_KEEP = frozenset(SUMMARY[:3])  # the answer stays a column even where it is the same in all rows
+_FOLD_FROM = 3
+_BEYOND = "A dash stands where the model was not published for such a context."
+
+
+def plain_values(values: Array, kind: Type, factor: float, shown: Kind) -> tuple[Value, ...]:
+    """A column as plain values in display units; unknown is None."""
+    if kind.kind == "choice":
+        return tuple(None if np.isnan(v) else kind.words[int(v)] for v in values.astype(float))
+    if kind.kind == "flag":
+        return tuple(None if np.isnan(v) else bool(v) for v in values.astype(float))
+    scaled = values.astype(float) / (1.0 if shown == "share" else factor)
+    return tuple(None if np.isnan(v) else v + 0.0 for v in scaled.tolist())
+
+
+class Tables:
+    """Builds the tables of one plan."""
+
+    def __init__(self, plan: Plan, axes: Axes) -> None:
+        self.plan, self.axes = plan, axes
+        self.metrics = plan.metrics
+
+    # ---- columns -------------------------------------------------------------------------------
+
+    def column(
+        self, name: str, picks: Sequence[int], slots: Sequence[int] = (), priority: int = 0
+    ) -> Column:
+        """A metric over rows: the case of each row, and the slot where it has one per group."""
+        metric = self.metrics.metrics[name]
+        array = self.plan.column(name)
+        if array.ndim == 2:
+            taken = array[np.asarray(slots, dtype=int), np.asarray(picks, dtype=int)]
+        else:
+            taken = array[np.asarray(picks, dtype=int)]
+        return self._made(metric, taken, self._absent(name, picks), priority)
+
+    def _made(self, metric: Metric, taken: Array, absent: frozenset[int], priority: int) -> Column:
+        factor, unit, machine, kind = metric_display(metric)
+        values = plain_values(taken, metric.type, factor, kind)
+        shown = [v for i, v in enumerate(values) if i not in absent]
+        return Column(
+            metric.name, clean(metric.label), unit, machine, kind, column_decimals(shown, kind),
+            metric.entry.better, values, absent, clean(metric.entry.why), clean(metric.origin),
+            priority,
+        )  # fmt: skip
+
+    def _absent(self, name: str, picks: Sequence[int]) -> frozenset[int]:
+        """Rows in which the metric does not apply, by another column of the same case."""
+        if name not in APPLIES_NOT:
+            return frozenset()
+        other, at = APPLIES_NOT[name]
+        if other not in self.metrics.metrics and other not in self.metrics.fields:
+            return frozenset()
+        kind = self.metrics.type_of(other)
+        wanted = kind.words.index(at) if isinstance(at, str) and at in kind.words else at
+        found = self.plan.column(other)[np.asarray(picks, dtype=int)].astype(float)
+        return frozenset(np.flatnonzero(found == wanted).tolist()) if wanted != "" else frozenset()
+
+    # ---- tables --------------------------------------------------------------------------------
+
+    def summary(self) -> Table:
+        """The main table: a row a case."""
+        picks = range(len(self.plan.cases))
+        names = [n for n in SUMMARY if n in self.metrics.metrics]
+        rows = tuple(Row(name.parts, (index,)) for index, name in enumerate(self.axes.names))
+        columns = [self.column(n, picks, priority=i) for i, n in enumerate(names)]
+        return _folded(Table("summary", "Which cases fit, and what binds", tuple(columns), rows))
+
+    def cases(self, name: str, label: str, metrics: Sequence[Metric]) -> Table:
+        """A table of case metrics; cases that none of them tells apart share a row."""
+        rows = self.axes.rows(m.name for m in metrics)
+        picks = [row.cases[0] for row in rows]
+        columns = [self.column(m.name, picks, priority=i) for i, m in enumerate(metrics)]
+        table = Table(name, label, tuple(columns), tuple(rows), note=self._merged(rows))
+        return _folded(table)
+
+    def groups(self, name: str, label: str, metrics: Sequence[Metric]) -> Table:
+        """A table of layer-group metrics: a row per used group."""
+        rows, picks, slots = [], [], []
+        merged = self.axes.rows(m.name for m in metrics)
+        for row in merged:
+            groups = self.plan.inputs.groups[self.plan.cases[row.cases[0]].model]
+            for slot, group in enumerate(groups[:SLOTS]):
+                layers = group.facts["group_layers"].value
+                extra = (clean(group.label), text_of(layers, "count"))
+                rows.append(Row(row.key, row.cases, extra))
+                picks.append(row.cases[0])
+                slots.append(slot)
+        columns = [self.column(m.name, picks, slots, i) for i, m in enumerate(metrics)]
+        table = Table(
+            name, label, tuple(columns), tuple(rows), extra_labels=("Layer group", "Layers"),
+            note=self._merged(merged),
+        )  # fmt: skip
+        return _folded(table)
+
+    def _merged(self, rows: Sequence[Row]) -> str:
+        if len(rows) == len(self.plan.cases):
+            return ""
+        return (
+            f"{len(self.plan.cases)} cases in {len(rows)} rows: cases that these figures do not "
+            "tell apart share a row."
+        )
+
+    def ladder(self, name: str) -> Ladder:
+        """A set of variants as one grid per metric."""
+        variant = self.metrics.variants[name]
+        values = self.plan.columns.variant_values[name]
+        factor, unit, machine, _ = input_display(self.metrics, variant.replaces)
+        rungs = tuple((values / factor).tolist())
+        grids = tuple(self._grid(name, shown, rungs) for shown in variant.shows)
+        return Ladder(
+            name, clean(variant.label), clean(variant.meaning), variant.replaces,
+            clean(self.metrics.label_of(variant.replaces)), unit, machine, rungs, grids,
+        )  # fmt: skip
+
+    def _grid(self, ladder: str, shown: str, rungs: Sequence[float]) -> Table:
+        metric = self.metrics.metrics[shown]
+        variant = self.metrics.variants[ladder]
+        rows = self.axes.rows([shown, "max_context"], without=variant.replaces)
+        picks = np.asarray([row.cases[0] for row in rows])
+        grid = self._child(ladder, shown, picks)
+        beyond = self._beyond(ladder, picks)
+        columns = [
+            self._made(metric, grid[i], frozenset(np.flatnonzero(beyond[i]).tolist()), i)
+            for i in range(len(rungs))
+        ]
+        every = [v for c in columns for i, v in enumerate(c.values) if i not in c.absent]
+        decimals = column_decimals(every, columns[0].kind)
+        named = tuple(
+            replace(column, label=numbers.show(rung, "count"), decimals=decimals)
+            for column, rung in zip(columns, rungs, strict=True)
+        )
+        note = _BEYOND if beyond.any() else ""
+        return Table(f"{ladder}.{shown}", clean(metric.label), named, tuple(rows), note=note)
+
+    def _child(self, ladder: str, name: str, picks: Array) -> Array:
+        """A column of the variants as ``(rungs, rows)``."""
+        child = self.plan.columns.variants(ladder)[name]
+        rungs = len(self.plan.columns.variant_values[ladder])
+        count = max(1, len(self.plan.cases))
+        return np.broadcast_to(child, (rungs * count,)).reshape(rungs, count)[:, picks]
+
+    def _beyond(self, ladder: str, picks: Array) -> Array:
+        """Where a variant's context passes what the model was published for."""
+        replaced = self.metrics.variants[ladder].replaces
+        across = "context" if replaced == "context" else "context_start"
+        if across not in self.metrics.metrics and across not in self.metrics.fields:
+            return np.zeros((len(self.plan.columns.variant_values[ladder]), len(picks)), bool)
+        at = self._child(ladder, across, picks).astype(float)
+        return at > self._child(ladder, "max_context", picks).astype(float)
+
+    # ---- sections ------------------------------------------------------------------------------
+
+    def ordered(self, table: str) -> list[Metric]:
+        """The metrics of a table in reading order."""
+        metrics = {m.name: m for m in self.metrics.of_table(table)}
+        first = [metrics.pop(n) for n in LAYOUT.get(table, ()) if n in metrics]
+        return [*first, *metrics.values()]
+
+    def sections(self) -> list[Section]:
+        """Every table that has something to show; the checks have a place of their own."""
+        order = [*LAYOUT, *(t for t in self.metrics.tables if t not in LAYOUT)]
+        found = [self.section(t) for t in order if t in self.metrics.tables and t != "checks"]
+        return [s for s in found if s.tables or s.figures or s.ladders]
+
+    def section(self, table: str) -> Section:
+        """One table of the plan."""
+        entry = self.metrics.tables[table]
+        metrics = [m for m in self.ordered(table) if not m.entry.check and m.name not in ON_TILES]
+        label = clean(entry.label)
+        of_groups = [m for m in metrics if m.type.grain == GROUP]
+        of_cases = [m for m in metrics if m.type.grain not in (GROUP, PLAN)]
+        tables = []
+        if of_groups:
+            name = table if not of_cases else f"{table}-groups"
+            caption = label if not of_cases else f"{label}: layer groups"
+            tables.append(self.groups(name, caption, of_groups))
+        if of_cases:
+            tables.append(self.cases(table, label, of_cases))
+        ladders = [n for n, v in self.metrics.variants.items() if v.table == table]
+        return Section(
+            table, label, clean(entry.answers), tuple(tables),
+            tuple(self.ladder(n) for n in sorted(ladders)),
+            tuple(self.figure(m) for m in metrics if m.type.grain == PLAN),
+        )  # fmt: skip
+
+    def figure(self, metric: Metric) -> Figure:
+        """A metric of the whole plan."""
+        column = self._made(metric, np.asarray([self.plan.columns[metric.name]]), frozenset(), 0)
+        text = text_of(column.values[0], column.kind)
+        return Figure(metric.name, column.label, text, column.unit, column.why, column.tone(0))
+
+
+def _folded(table: Table) -> Table:
+    """Columns with one known value in all rows move to ``same``."""
+    if len(table.rows) < _FOLD_FROM:
+        return table
+    same = [c for c in table.columns if c.name not in _KEEP and _is_constant(c)]
+    if len(same) == len(table.columns):
+        return table
+    rest = tuple(c for c in table.columns if c not in same)
+    return replace(table, columns=rest, same=tuple(same))
+
+
+def _is_constant(column: Column) -> bool:
+    return not column.absent and None not in column.values and len(set(column.values)) == 1
+
+
+def rows_of_cases(table: Table) -> Mapping[int, list[int]]:
+    """For each case the rows that it stands in."""
+    found: dict[int, list[int]] = {}
+    for number, row in enumerate(table.rows):
+        for case in row.cases:
+            found.setdefault(case, []).append(number)
+    return found
