@@ -1,14 +1,16 @@
-"""The schema of metric files: fields, constants, tables, variants and metrics with their examples."""
+"""The schema of metric files: fields, constants, tables, variants, metrics with examples."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictStr
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictStr, model_validator
 
 from planner import yamlfile
-from planner.figures import Part, Texts, listed, read_record
+from planner.figures import Part, Texts, listed, read_record, refusal
+from planner.units import UnitError, parse_unit
 from planner.yamlfile import YamlFile
 
 Name = Annotated[StrictStr, Field(max_length=60)]
@@ -20,15 +22,50 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-UnitText = Annotated[StrictStr, BeforeValidator(_text)]
+def _known(text: str) -> str:
+    try:
+        parse_unit(text)
+    except UnitError as error:
+        raise refusal(error.expected, error.found, error.hint) from None
+    return text
+
+
+def _shown(text: str) -> str:
+    """A unit, or ``x`` for a ratio that is shown as so many times."""
+    return text if text == "x" else _known(text)
+
+
+UnitText = Annotated[StrictStr, BeforeValidator(_text), AfterValidator(_known)]
+DisplayText = Annotated[StrictStr, BeforeValidator(_text), AfterValidator(_shown)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _once(words: tuple[str, ...]) -> tuple[str, ...]:
+    again = next((w for i, w in enumerate(words) if w in words[:i]), None)
+    if again is not None:
+        raise refusal("each word once", f"'{again}' again")
+    return words
+
+
+Words = Annotated[Texts, AfterValidator(_once)]
 
 
 class ConstantEntry(Part):
     """A named number with its unit and the reason for it."""
 
-    value: float
+    value: Finite
     unit: UnitText = "1"
     meaning: StrictStr
+
+    @model_validator(mode="after")
+    def _in_base_units(self) -> ConstantEntry:
+        """Formulas compute in base units, so the value that stands here is the one they see."""
+        unit = parse_unit(self.unit)
+        if unit.factor != 1:
+            value = f"{float(Fraction(self.value) * unit.factor):.15g}"
+            hint = f"write value: {value}, unit: {unit.base.text}"
+            raise refusal(f"the base unit {unit.base.text}", self.unit, hint, ("unit",))
+        return self
 
 
 class FieldEntry(Part):
@@ -40,8 +77,15 @@ class FieldEntry(Part):
     written: UnitText | None = None
     label: StrictStr
     meaning: StrictStr
-    words: Texts = ()
+    words: Words = ()
     range: Annotated[tuple[float, float] | None, BeforeValidator(listed)] = None
+
+    @model_validator(mode="after")
+    def _choice_has_words(self) -> FieldEntry:
+        if (self.kind == "choice") != bool(self.words):
+            expected = "words for a choice, and for nothing else"
+            raise refusal(expected, f"{len(self.words)} words for a {self.kind}", "", ("words",))
+        return self
 
 
 class TableEntry(Part):
@@ -57,7 +101,7 @@ class VariantEntry(Part):
     label: StrictStr
     table: StrictStr
     replaces: StrictStr
-    default: Annotated[tuple[float, ...], BeforeValidator(listed)]
+    default: Annotated[tuple[Finite, ...], BeforeValidator(listed), Field(min_length=1)]
     meaning: StrictStr
     shows: Texts
 
@@ -89,7 +133,7 @@ class MetricEntry(Part):
 
     label: StrictStr
     unit: UnitText = "1"
-    display: UnitText | None = None
+    display: DisplayText | None = None
     better: Better = "none"
     table: StrictStr | None = None
     why: StrictStr
@@ -98,7 +142,7 @@ class MetricEntry(Part):
     cases: Annotated[tuple[CaseEntry, ...], BeforeValidator(listed)] = ()
     adds: Texts = ()
     subtracts: Texts = ()
-    choices: Texts = ()
+    choices: Words = ()
     check: Literal["integrity", "policy"] | None = None
     limit: float | None = None
     headline: StrictBool = False

@@ -14,13 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from planner.errors import InputError, Problem, Span, nearest
+from planner.errors import InputError, Problem, Span, nearest, one_of
 from planner.expr.check import CASE, GROUP, PLAN, Checker, Type, factor_hint
 from planner.expr.functions import FUNCTIONS
 from planner.expr.parse import FormulaError, parse
 from planner.expr.to_arrays import ArrayFormula, compile_arrays
 from planner.expr.tree import Call, Name, Node, Text, names, rebuild
 from planner.figures import Part
+from planner.metric_checks import result_problem, variant_problems
 from planner.metric_files import (
     ConstantEntry,
     ExampleEntry,
@@ -32,7 +33,7 @@ from planner.metric_files import (
     read_metrics_file,
 )
 from planner.resources import metrics_dir
-from planner.units import Unit, UnitError, dimension_text, parse_unit
+from planner.units import Unit, dimension_text, parse_unit
 from planner.yamlfile import Key, YamlFile
 
 SLOTS = 6
@@ -54,6 +55,7 @@ class Metric:
     arrays: ArrayFormula
     span: Span
     origin: str
+    position: int = 0
     part_of: str = ""
     variant: str = ""
 
@@ -78,6 +80,7 @@ class Declared:
     file: YamlFile
     key: Key
     origin: str
+    position: int = 0
 
     def problem(self, at: str, expected: str, found: str, hint: str = "") -> Problem:
         """A problem at one key of the entry."""
@@ -86,6 +89,7 @@ class Declared:
 
 _ENTITY_GRAIN = {"plan": PLAN, "group": GROUP}
 _CELL_ADDRESS = re.compile(r"[a-z]{1,3}[0-9]+|r|c")
+_PART = re.compile(r"_(part|cut)[0-9]+$")  # the helper metrics of a formula are called so
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -143,9 +147,7 @@ class MetricSet:
             for block in ("tables", "constants", "fields", "variants")
         }
         blocks["metrics"] = {
-            m.name: {**_dump(m.entry), "table": m.table}
-            for m in self.metrics.values()
-            if not m.part_of
+            m.name: {**_dump(m.entry), "table": m.table} for m in self.in_order() if not m.part_of
         }
         for entry in blocks["metrics"].values():
             entry.pop("replaces", None)
@@ -198,8 +200,12 @@ class MetricSet:
         return self.fields[name].label if name in self.fields else name.replace("_", " ")
 
     def of_table(self, table: str) -> list[Metric]:
-        """The declared metrics of one table, in evaluation order, parts left out."""
-        return [m for m in self.metrics.values() if m.table == table and not m.part_of]
+        """The declared metrics of one table, parts left out."""
+        return [m for m in self.in_order() if m.table == table and not m.part_of]
+
+    def in_order(self) -> list[Metric]:
+        """All metrics as declared, each behind its parts; ``metrics`` is in evaluation order."""
+        return sorted(self.metrics.values(), key=lambda m: (m.position, not m.part_of))
 
     def with_metrics(self, metrics: Mapping[str, Metric]) -> MetricSet:
         """The same declarations with other metrics (parts added for cells)."""
@@ -222,22 +228,30 @@ class _Reading:
         self.replaced: dict[str, tuple[str, str]] = {}
         self.problems: list[Problem] = []
         self.taken: dict[str, Span] = {}
+        self.files: dict[tuple[str, str], YamlFile] = {}
 
     def add(self, file: YamlFile, content: MetricsFile, origin: str) -> None:
         for block in ("tables", "constants", "fields", "variants"):
             entries: Mapping[str, object] = getattr(content, block)
             for name in entries:
+                self.files[block, name] = file
                 if block != "tables":
                     self._name(file, (block, name))
+                elif name in self.tables:
+                    self.problems.append(file.problem((block, name), "a new table", f"'{name}'"))
             getattr(self, block).update(entries)
         for name, entry in content.metrics.items():
             key: Key = ("metrics", name)
-            declared = Declared(name, entry, entry.table or content.table, file, key, origin)
             target = entry.replaces or name
+            old = self.declared.get(target)  # a replacement stands where the old one stood
+            place = old.position if old else len(self.declared)
+            declared = Declared(name, entry, entry.table or content.table, file, key, origin, place)
             if entry.replaces:
                 self._replace(declared)
+            known = name in self.taken
             self._name(file, key, replacing=entry.replaces is not None)
-            self.declared[target] = replace(declared, name=target)
+            if entry.replaces or not known:
+                self.declared[target] = replace(declared, name=target)
 
     def _replace(self, new: Declared) -> None:
         target = new.entry.replaces or ""
@@ -270,6 +284,12 @@ class _Reading:
                 Problem(span, "", "a name that is no cell address", f"'{name}'",
                         "names such as h100 or tp8 would be read as cells")
             )  # fmt: skip
+        elif _PART.search(name):
+            self.problems.append(
+                Problem(
+                    span, "", "a name that does not end in _part or _cut and a number", f"'{name}'"
+                )
+            )
         elif name in FUNCTIONS or name == "q":
             self.problems.append(Problem(span, "", "a name that is no function", f"'{name}'"))
         elif name in self.taken and not replacing:
@@ -282,6 +302,16 @@ class _Reading:
     def checked(self) -> MetricSet:
         checking = _Checking(self)
         checking.run()
+        inputs = {name: checking.scope[name] for name in self.fields}
+        for name, variant in self.variants.items():
+            file = self.files["variants", name]
+            self.problems += variant_problems(
+                file, name, variant, inputs, self.declared, self.tables
+            )
+        for declared in self.declared.values():
+            if declared.table not in self.tables and declared.entry.table:
+                expected = one_of(self.tables)
+                self.problems.append(declared.problem("table", expected, f"'{declared.table}'"))
         if self.problems:
             raise InputError(self.problems)
         return MetricSet(
@@ -350,18 +380,14 @@ class _Checking:
         self.done[declared.name] = Metric(
             declared.name, entry, declared.table, text, tree, found, unit, display,
             compile_arrays(tree, found.kind == "flag"),
-            declared.file.span(declared.key, of_key=True), declared.origin,
+            declared.file.span(declared.key, of_key=True), declared.origin, declared.position,
         )  # fmt: skip
 
     def _units(self, declared: Declared, found: Type) -> tuple[Unit | None, Unit | None]:
-        entry = declared.entry
-        try:
-            unit = parse_unit(entry.unit)
-        except UnitError as error:
-            self.problems.append(declared.problem("unit", error.expected, error.found, error.hint))
-            return None, None
-        if entry.choices and found.kind != "choice":
-            self.problems.append(declared.problem("formula", "one of the choices", f"{found}"))
+        entry, unit = declared.entry, parse_unit(declared.entry.unit)
+        wrong = result_problem(entry, found)
+        if wrong:
+            self.problems.append(declared.problem("formula", *wrong))
             return None, None
         if found.kind == "number" and not found.free and found.dimension != unit.dimension:
             self.problems.append(
@@ -370,7 +396,7 @@ class _Checking:
                     f"a result in {entry.unit} ({dimension_text(unit.dimension)})",
                     f"a result in {dimension_text(found.dimension)}",
                     factor_hint(unit.dimension, found.dimension),
-                )  # fmt: skip
+                )
             )
             return None, None
         return unit, self._display(declared, unit)
@@ -379,13 +405,7 @@ class _Checking:
         text = declared.entry.display
         if text is None or text == "x":  # a ratio, shown as 967x
             return replace(unit, text=text) if text else unit
-        try:
-            display = parse_unit(text)
-        except UnitError as error:
-            self.problems.append(
-                declared.problem("display", error.expected, error.found, error.hint)
-            )
-            return None
+        display = parse_unit(text)
         if display.dimension != unit.dimension:
             self.problems.append(
                 declared.problem("display", f"a unit of {dimension_text(unit.dimension)}", text)
@@ -437,7 +457,8 @@ def make_part(
     span = declared.span if isinstance(declared, Metric) else declared.file.span(declared.key)
     return Metric(
         name, entry, declared.table, to_text(tree), tree, found, unit, unit,
-        compile_arrays(tree, found.kind == "flag"), span, declared.origin, declared.name, variant,
+        compile_arrays(tree, found.kind == "flag"), span, declared.origin, declared.position,
+        declared.name, variant,
     )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ LAYERS: dict[str, int] = {
     "planner.facts": 3,
     "planner.catalog": 3,
     "planner.metric_files": 2,
+    "planner.metric_checks": 3,
     "planner.metrics": 3,
     "planner.cuts": 3,
     "planner.importers.": 3,
