@@ -203,9 +203,10 @@ KINDS: dict[str, LayerKind] = {
 
 
 def basis(kind: LayerKind) -> str:
-    """One line on how the widths of this kind follow from the published names."""
+    """One line on what does not stand in the published shape under its own name."""
     rules = (
         f"{name.removeprefix('group_').replace('_', ' ')} = {rule}"
         for name, rule in kind.rules.items()
+        if not rule.isidentifier()
     )
     return "; ".join([*rules, *([kind.note] if kind.note else [])])

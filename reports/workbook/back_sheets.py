@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openpyxl.styles import Alignment
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.checks import Check, checks
@@ -18,6 +19,7 @@ from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, verd
 from reports.workbook.variant_sheets import display_text
 
 CHECKS = "Checks"
+_SHOWN_USERS = 6
 
 
 def plan_formula(plan: Plan, at: Addresses, name: str) -> str:
@@ -36,7 +38,7 @@ def place_plan_metrics(plan: Plan, at: Addresses, sheet: str, table: str, first:
     """Fix the cells of the plan metrics of one table, column C from row ``first``."""
     names = [
         m.name
-        for m in plan.metrics.metrics.values()
+        for m in plan.metrics.in_order()
         if m.table == table and m.type.grain == PLAN and not m.variant
     ]
     for number, name in enumerate(names, first):
@@ -53,6 +55,7 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
                             strict=True):  # fmt: skip
         book.text(ws, f"{letter}6", text)
         ws[f"{letter}6"].font = font(bold=True)
+        ws[f"{letter}6"].alignment = Alignment(horizontal="right" if letter in "CD" else "left")
     found = checks(plan)
     names = place_plan_metrics(plan, at, CHECKS, "checks", FIRST)
     by_name = {check.name: check for check in found}
@@ -83,7 +86,7 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
     for letter, width in zip("ABCDEF", (58, 12, 14, 10, 12, 60), strict=True):
         ws.column_dimensions[letter].width = width
     _lights(ws, row)
-    book._print(ws, "6:6")
+    book.print_setup(ws, "6:6")
 
 
 def _status(book: Book, ws: Worksheet, row: int, check: Check, metric: Metric) -> None:
@@ -135,10 +138,15 @@ def sources_sheet(book: Book, sources: SourceList) -> Table:
         TableColumn("url", "Address", [u or "not recorded" for (_, u), _ in items], role="note",
                     width=45, wrap=True),
         TableColumn("read", "Read", [sources.read[n] for _, n in items], role="note", width=14),
-        TableColumn("used", "Used by", [", ".join(sources.used_by[n]) for _, n in items],
+        TableColumn("used", "Used by", [_users(sources.used_by[n]) for _, n in items],
                     role="note", width=45, wrap=True),
     ]  # fmt: skip
     return book.table(ws, columns, len(items), 1)
+
+
+def _users(users: list[str]) -> str:
+    shown = ", ".join(users[:_SHOWN_USERS])
+    return shown + (f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else "")
 
 
 def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -> Table:
@@ -146,7 +154,7 @@ def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -
     from planner.inputs import Source
 
     ws = book.sheet("Glossary", "Glossary", "What does each figure mean, and by which formula?", "back")
-    metrics = [m for m in plan.metrics.metrics.values() if not m.part_of]
+    metrics = [m for m in plan.metrics.in_order() if not m.part_of]
     numbers = [
         sources.number(Source(m.entry.source.title, m.entry.source.url or ""), m.name)
         for m in metrics

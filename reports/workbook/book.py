@@ -76,7 +76,7 @@ class _Writing:
         book, plan, at = self.book, self.plan, self.at
         _front(book, plan)
         inputs = inputs_sheet(book, plan, at)
-        constants_sheet(book, plan, at, display_units(list(self.metrics.metrics.values())))
+        constants_sheet(book, plan, at, display_units(list(self.metrics.in_order())))
         sheets = CaseSheets(book, plan, self._catalogs(catalog), at)
         sheets.lay_out()
         variants = [VariantSheets(sheets, name) for name in self.metrics.variants]
@@ -108,7 +108,7 @@ class _Writing:
 
     def _plan_names(self) -> list[str]:
         """Plan metrics outside the checks stand under the summary's tiles."""
-        tables = {m.table for m in self.metrics.metrics.values()} - {"checks"}
+        tables = {m.table for m in self.metrics.in_order()} - {"checks"}
         names: list[str] = []
         for table in ["summary", *sorted(tables - {"summary"})]:
             first = SUMMARY_FIRST + len(names)
@@ -134,7 +134,7 @@ class _Writing:
         return cases
 
     def _back(self) -> None:
-        for metric in self.metrics.metrics.values():
+        for metric in self.metrics.in_order():
             if not metric.part_of:
                 source = Source(metric.entry.source.title, metric.entry.source.url or "")
                 self.sources.number(source, metric.name)
@@ -155,7 +155,7 @@ def _with_parts(plan: Plan) -> Plan:
     """The plan with long formulas cut; the parts are evaluated by the engine like all metrics."""
     metrics: MetricSet = cut_long(plan.metrics)
     given = {name: plan.columns[name] for name in plan.metrics.fields}
-    computed = {m.name: plan.columns[m.name] for m in plan.metrics.metrics.values() if not m.variant}
+    computed = {m.name: plan.columns[m.name] for m in plan.metrics.in_order() if not m.variant}
     columns = Columns(metrics, given, plan.columns.variant_values, computed)
     return replace(plan, metrics=metrics, columns=columns)
 

@@ -54,8 +54,14 @@ def metric_format(values: Array, kind: Type) -> str:
     known = values[~np.isnan(values)]
     if kind.whole or bool(np.all(known == np.floor(known))):
         return excel_format("count")
-    largest = float(np.abs(known).max()) if len(known) else 0.0
-    decimals = 0 if largest >= 1e6 else decimals_for(known.tolist()[:2000])
+    return figure_format(known.tolist()[:2000])
+
+
+def figure_format(values: Sequence[float]) -> str:
+    """A format for fractions: one decimal at least below 10,000, none above a million."""
+    largest = max((abs(v) for v in values), default=0.0)
+    least = 1 if 0 < largest < 1e4 else 0
+    decimals = 0 if largest >= 1e6 else max(least, decimals_for(values))
     return excel_format("figure", decimals)
 
 
@@ -74,7 +80,7 @@ class CaseSheets:
         self._base = self._case_columns()
         self._place(self._base, CASES)
         self.by_sheet: dict[str, list[Metric]] = {}
-        for metric in self.metrics.metrics.values():
+        for metric in self.metrics.in_order():
             if metric.type.grain == CASE and not metric.variant:
                 self.by_sheet.setdefault(self._sheet_of(metric), []).append(metric)
         keys = len(self.keys()) + 1
@@ -98,7 +104,7 @@ class CaseSheets:
         return sheet_name(self.metrics.tables[metric.table].label)
 
     def _group_metrics(self) -> list[Metric]:
-        metrics = self.metrics.metrics.values()
+        metrics = self.metrics.in_order()
         return [m for m in metrics if m.type.grain == GROUP and not m.variant]
 
     # ---- cases ---------------------------------------------------------------------------------
@@ -127,8 +133,8 @@ class CaseSheets:
         columns = [*self._base, *(self._metric(m, CASES) for m in self.by_sheet.get(CASES, ()))]
         ws = self.book.sheet(
             CASES, "Cases",
-            "One row a case: choose model, card and formats in the blue cells; everything to the "
-            "right follows. Facts and workings open with the + above the columns.", "calculation",
+            "What is chosen in each case (blue), and what follows? The + above opens the facts.",
+            "calculation",
         )  # fmt: skip
         return self.finish(ws, columns, 3)
 

@@ -123,7 +123,7 @@ def groups_sheet(
         _source_column([m for m, _, _ in rows], facts, sources, fields),
         TableColumn(
             "basis", "How the widths follow", [g.basis if g else "" for _, _, g in rows],
-            role="note", width=45,
+            role="note", width=45, wrap=True,
         ),  # fmt: skip
     ]
     return book.table(ws, columns, len(rows), 3)
@@ -160,7 +160,7 @@ def _source_column(
         sources_text(entries, offer.sources, f"{offer.kind} {offer.id}", sources, fields)
         for offer, entries in zip(offers, facts, strict=True)
     ]
-    return TableColumn("sources", "Sources and confidence", texts, role="note", width=45)
+    return TableColumn("sources", "Sources and confidence", texts, role="note", width=45, wrap=True)
 
 
 def sources_text(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from openpyxl.chart import BarChart, LineChart, Reference
-from openpyxl.chart.layout import Layout, ManualLayout
+from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.drawing.line import LineProperties
+from openpyxl.drawing.text import CharacterProperties, ParagraphProperties
 from openpyxl.styles import Alignment
+from openpyxl.utils import column_index_from_string as _index
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -17,7 +20,7 @@ from reports.numbers import decimals_for, excel_format
 from reports.workbook import styles
 from reports.workbook.address import Addresses
 from reports.workbook.back_sheets import plan_formula
-from reports.workbook.case_sheets import CaseSheets, cell_values, metric_format
+from reports.workbook.case_sheets import CaseSheets, cell_values, figure_format, metric_format
 from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, spacer, verdict_rules
 from reports.workbook.variant_sheets import display_text
@@ -45,6 +48,13 @@ def results_sheet(book: Book, plan: Plan, sheets: CaseSheets, at: Addresses) -> 
     columns = [*sheets.keys(), spacer()]
     for metric in results_metrics(plan):
         columns.append(_result(plan, metric, at))
+    labels = [" · ".join((c.model, c.gpu, c.workload)) for c in plan.cases]
+    columns.append(
+        TableColumn(
+            "label", "Label in charts", labels, role="note",
+            formula='B{r}&" · "&C{r}&" · "&D{r}',
+        )
+    )  # fmt: skip
     table = book.table(ws, columns, len(plan.cases), 4)
     cells = f"A{FIRST}:{get_column_letter(len(columns))}{table.last}"
     verdict_rules(ws, cells, f"A{FIRST}")
@@ -59,9 +69,10 @@ def _result(plan: Plan, metric: Metric, at: Addresses) -> TableColumn:
     known: list[Scalar]
     if metric.type.kind == "number":
         scaled = (values / factor).tolist()
-        kind = "ratio" if metric.display.text == "x" else "figure"
-        if not metric.type.whole or factor != 1.0:
-            shown = excel_format(kind, decimals_for(scaled, kind))  # type: ignore[arg-type]
+        if metric.display.text == "x":
+            shown = excel_format("ratio", decimals_for(scaled, "ratio"))
+        elif factor != 1.0:
+            shown = figure_format([v for v in scaled if v == v])
         known = [None if v != v else v for v in scaled]
     else:
         known = list(cell_values(values, metric.type))
@@ -88,13 +99,16 @@ def summary_sheet(book: Book, plan: Plan, at: Addresses, results: Table, names: 
         _tile(book, ws, plan, name, place, at)
     _summary_table(book, ws, plan, results)
     _chart(ws, plan, results)
-    for letter, width in zip("ABCDEFGHIJ", (13, 13, 13, 13, 13, 13, 13, 13, 13, 13), strict=True):
+    for letter, width in zip("ABCDEFGHIJ", (8, 17, 14, 15, 14, 14, 14, 15, 14, 16), strict=True):
         ws.column_dimensions[letter].width = width
     ws.page_setup.orientation = "landscape"
     ws.page_setup.paperSize = 9
     ws.page_setup.fitToWidth = ws.page_setup.fitToHeight = 1
     ws.sheet_properties.pageSetUpPr.fitToPage = True
-    ws.print_area = "A1:J50"
+    ws.print_area = "A1:J49"
+    ws.page_margins.left = ws.page_margins.right = ws.page_margins.top = 0.4
+    ws.page_margins.bottom = 0.5
+
 
 
 def _tile(
@@ -129,7 +143,7 @@ def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> Non
             "concurrency_per_gpu", "b_star_kv", "longest_context"]  # fmt: skip
     keys = [k for k in keys if k in results.letters]
     count = min(12, len(plan.cases))
-    top = 35
+    top = 33
     book.text(ws, f"A{top - 1}", f"Cases 1 to {count} of {len(plan.cases)}; all are on Results")
     ws[f"A{top - 1}"].font = styles.font("muted")
     for place, key in enumerate(keys, 1):
@@ -148,6 +162,7 @@ def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> Non
             ws[ref].number_format = shape.number_format
             text = isinstance(values[index], str)
             ws[ref].alignment = Alignment(horizontal="left" if text else "right")
+    ws.row_dimensions[top].height = 30
     verdict_rules(ws, f"A{top + 2}:J{top + 1 + count}", f"A{top + 2}")
 
 
@@ -163,9 +178,9 @@ def _chart(ws: Worksheet, plan: Plan, results: Table) -> None:
         Reference(sheet, min_col=column, min_row=FIRST, max_row=FIRST + count - 1),
         titles_from_data=False,
     )
-    first = _index(results.letters["model"])
+    first = _index(results.letters["label"])
     chart.set_categories(
-        Reference(sheet, min_col=first, max_col=first + 1, min_row=FIRST, max_row=FIRST + count - 1)
+        Reference(sheet, min_col=first, min_row=FIRST, max_row=FIRST + count - 1)
     )
     chart.y_axis.title = "requests per GPU"
     chart.legend = None
@@ -174,7 +189,7 @@ def _chart(ws: Worksheet, plan: Plan, results: Table) -> None:
     chart.gapWidth = 40
     series = chart.series[0]
     series.graphicalProperties = GraphicalProperties(solidFill=palette.series(0).fill.light[1:])
-    chart.height, chart.width = 13, 24.5
+    chart.height, chart.width = 12, 27
     ws.add_chart(chart, "A8")
 
 
@@ -196,42 +211,40 @@ def ladder_chart(ws: Worksheet, plan: Plan, table: Table, name: str, figure: str
         )  # fmt: skip
     for number, (model, _) in enumerate(list(seen.items())[:8]):
         line = chart.series[number]
-        from openpyxl.chart.series import SeriesLabel
-
         line.tx = SeriesLabel(v=plan.inputs.labels["model", model])
         line.graphicalProperties.line.solidFill = palette.series(number).edge.light[1:]
         line.graphicalProperties.line.width = 22000
         line.smooth = False
-    inputs = ws.parent["Inputs"]
-    start = next(r for r in range(FIRST, 400) if inputs[f"B{r}"].value in (None, f"{name}_1"))
-    del start
     chart.set_categories(
         Reference(ws, min_col=first, max_col=first + rungs - 1, min_row=6)
     )
     chart.y_axis.title = display_text(metric)
     chart.x_axis.title = plan.metrics.variants[name].label
-    chart.legend.position = "b"
+    chart.legend.position = "r"
+    chart.y_axis.number_format = "General"
     _calm(chart)
-    chart.height, chart.width = 11, 26
+    chart.height, chart.width = 10, 26
     ws.add_chart(chart, f"F{FIRST + len(plan.cases) + 2}")
 
 
 def _calm(chart: BarChart | LineChart) -> None:
-    """Thin axes that are drawn (newer readers hide them unless told), no frame effects."""
-    chart.x_axis.delete = False
-    chart.y_axis.delete = False
-    chart.layout = Layout(manualLayout=ManualLayout(x=0.02, y=0.12, w=0.94, h=0.76)) if False else None
+    """Thin axes that are drawn (newer readers hide them unless told), a quiet title, no frame."""
     for axis in (chart.x_axis, chart.y_axis):
+        axis.delete = False
         axis.graphicalProperties = GraphicalProperties()
         axis.graphicalProperties.line.solidFill = palette.colour("line")[1:]
     chart.y_axis.majorGridlines.spPr = GraphicalProperties()
     chart.y_axis.majorGridlines.spPr.line.solidFill = palette.colour("line")[1:]
-
-
-def _index(letter: str) -> int:
-    from openpyxl.utils import column_index_from_string
-
-    return column_index_from_string(letter)
+    for title, size, bold in (
+        (chart.title, 1200, True), (chart.x_axis.title, 900, False), (chart.y_axis.title, 900, False),
+    ):  # fmt: skip
+        if title is not None:
+            look = CharacterProperties(sz=size, b=bold, solidFill=palette.colour("ink")[1:])
+            for paragraph in title.tx.rich.paragraphs:
+                paragraph.pPr = ParagraphProperties(defRPr=look)
+                for run in paragraph.r or ():
+                    run.rPr = look
+    chart.graphical_properties = GraphicalProperties(ln=LineProperties(noFill=True))
 
 
 def cover_sheet(book: Book, plan: Plan, at: Addresses, plan_hash: str, contents: list[tuple[str, str]]) -> None:
@@ -261,6 +274,7 @@ def cover_sheet(book: Book, plan: Plan, at: Addresses, plan_hash: str, contents:
     if scenario.get("note"):
         book.text(ws, f"A{row + 1}", "Note")
         ws[f"A{row + 1}"].font = styles.font("muted")
+        ws[f"A{row + 1}"].alignment = Alignment(vertical="top")
         book.text(ws, f"B{row + 1}", str(scenario["note"]).strip())
         ws[f"B{row + 1}"].alignment = Alignment(wrap_text=True, vertical="top")
         ws.merge_cells(f"B{row + 1}:D{row + 1}")
@@ -277,7 +291,9 @@ def cover_sheet(book: Book, plan: Plan, at: Addresses, plan_hash: str, contents:
         ws[f"B{row}"].font = styles.font("muted")
     for letter, width in (("A", 26), ("B", 40), ("C", 40), ("D", 20)):
         ws.column_dimensions[letter].width = width
-    book._print(ws, "1:1")
+    book.print_setup(ws, "1:1")
+    ws.page_setup.orientation = "portrait"
+    ws.page_setup.fitToHeight = 1
 
 
 def _legend(book: Book, ws: Worksheet, row: int) -> int:

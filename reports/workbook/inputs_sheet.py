@@ -47,11 +47,12 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
         TableColumn("high", "To", [s[1] if s else None for s in spans], role="note",
                     number_format=_NUMBER),
         TableColumn("origin", "Origin", [o.kind for o in origins], role="key"),
-        TableColumn("where", "Where", [o.where for o in origins], role="note", width=30),
+        TableColumn("where", "Where", [o.where for o in origins], role="note", width=30, wrap=True),
         TableColumn("source", "Source or reason", [_reason(plan, o) for o in origins], role="note",
-                    width=45),
+                    width=45, wrap=True),
         TableColumn("owner", "Owner", [owner] * len(rows), role="note", width=24),
-        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45),
+        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45,
+                    wrap=True),
         TableColumn("issued", "As issued", values, role="note", number_format=_NUMBER),
         TableColumn("changed", "Changed since issue", [False] * len(rows), role="note",
                     formula="C{r}<>L{r}"),
@@ -82,7 +83,8 @@ def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, f
     ]
     columns = [
         *_common(rows, "derived"),
-        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45),
+        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45,
+                    wrap=True),
     ]
     table = book.table(ws, columns, len(rows), 1)
     _place(book, rows, CONSTANTS, at, named=False)

@@ -73,8 +73,12 @@ def body(cell: Cell, role: Role, number_format: str, text: bool, wrap: bool = Fa
     """A body cell; only cells that a person may change carry the input look."""
     cell.font = font(_INK[role])
     cell.number_format = number_format
-    horizontal = "left" if text else "right"
-    cell.alignment = Alignment(horizontal=horizontal, vertical="top", wrap_text=wrap)
+    horizontal = "left" if text or role == "key" else "right"
+    # Text keeps clear of the number before it.
+    indent = 1 if text and role != "key" else 0
+    cell.alignment = Alignment(
+        horizontal=horizontal, vertical="center", wrap_text=wrap, indent=indent
+    )
     if role == "input":
         cell.fill = fill("input-surface")
     if text:

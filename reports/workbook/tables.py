@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +33,14 @@ from reports.workbook.package import (
     set_full_calc,
     sheet_parts,
 )
-from reports.workbook.rows import Body, Column, RowTemplate
+from reports.workbook.rows import Body, Column, RowFormat, RowTemplate
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import Role
 
 HEADING, UNIT, FIRST = 6, 7, 8
 _MIN_WIDTH, _MAX_WIDTH = 7.0, 45.0
+_LINE = 13.0  # points of one line of body text
+_PAGE_WIDTH = 190  # characters on an A4 page that can still be read
 
 Values = NDArray[np.float64] | NDArray[np.bool_] | Sequence[Scalar] | Sequence[str]
 
@@ -70,13 +72,16 @@ class TableColumn:
     width: float = 0.0
     wrap: bool = False
     spacer: bool = False
+    group: str = ""
+    heading_formula: tuple[str, float] | None = None
 
     @property
     def is_text(self) -> bool:
-        """True where the first value that is there is text."""
+        """True where every value that is there is text; a figure may be the word 'unknown'."""
         if isinstance(self.values, np.ndarray):
             return False
-        return any(isinstance(v, str) for v in self.values)
+        there = [v for v in self.values if v is not None]
+        return bool(there) and all(isinstance(v, str) for v in there)
 
 
 def spacer() -> TableColumn:
@@ -163,7 +168,8 @@ class Book:
         last = get_column_letter(len(columns))
         ws.auto_filter.ref = f"A{UNIT}:{last}{FIRST + max(count, 1) - 1}"
         ws.row_dimensions[HEADING].height = 30
-        self._print(ws, f"{HEADING}:{UNIT}")
+        ws.row_dimensions[UNIT].height = _LINE + 1
+        self.print_setup(ws, f"{HEADING}:{UNIT}", freeze)
         self._add_body(ws.title, columns, FIRST, count)
         values = {c.key: c.values for c in columns if not c.spacer}
         return Table(ws.title, count, letters, values=values)
@@ -176,44 +182,61 @@ class Book:
         if not count:
             return
 
-        def body(found: dict[str, int]) -> Body:
-            return Body(
-                [
-                    None if c.spacer else _column(c, found.get(get_column_letter(n), 0))
-                    for n, c in enumerate(columns, 1)
-                ],
-                first,
-                count,
+        for start, end, lines in _runs(columns, count):
+            part = [c if c.spacer else _slice(c, start, end) for c in columns]
+            self.bodies.setdefault(sheet, []).append(
+                _body_maker(part, first + start, end - start, lines)
             )
 
-        self.bodies.setdefault(sheet, []).append(body)
-
     def _head(self, ws: Worksheet, letter: str, column: TableColumn, count: int) -> None:
-        self.text(ws, f"{letter}{HEADING}", column.heading)
+        head = ws[f"{letter}{HEADING}"]
+        if column.heading_formula:
+            self.formula(ws, head.coordinate, *column.heading_formula)
+        else:
+            self.text(ws, head.coordinate, column.heading)
         self.text(ws, f"{letter}{UNIT}", column.unit)
-        styles.heading(ws[f"{letter}{HEADING}"], column.role)
+        if column.group:
+            self.text(ws, f"{letter}{HEADING - 1}", column.group)
+            ws[f"{letter}{HEADING - 1}"].font = styles.font(bold=True)
+        styles.heading(head, column.role)
+        if column.heading_formula:
+            head.number_format = "#,##0"
         styles.unit(ws[f"{letter}{UNIT}"], column.role)
         if column.is_text and column.role != "note":
-            ws[f"{letter}{HEADING}"].alignment = Alignment(wrap_text=True, vertical="bottom")
-            ws[f"{letter}{UNIT}"].alignment = Alignment(horizontal="left", vertical="top")
+            indent = 0 if column.role == "key" else 1
+            ws[f"{letter}{HEADING}"].alignment = Alignment(
+                wrap_text=True, vertical="bottom", indent=indent, horizontal="left"
+            )
+            ws[f"{letter}{UNIT}"].alignment = Alignment(
+                horizontal="left", vertical="top", indent=indent
+            )
         styles.body(
             ws[f"{letter}{FIRST}"], column.role, column.number_format, column.is_text, column.wrap
         )
         dimension = ws.column_dimensions[letter]
         dimension.width = column.width or _width(column)
-        if column.outline:
+        if column.outline:  # folded away; the + above the columns opens them
             dimension.outlineLevel = column.outline
+            dimension.hidden = True
         last = FIRST + max(count, 1) - 1
         if column.choices or column.whole:
             ws.add_data_validation(_validation(column, f"{letter}{FIRST}:{letter}{last}"))
 
-    def _print(self, ws: Worksheet, rows: str) -> None:
+    def print_setup(self, ws: Worksheet, rows: str, keys: int = 0) -> None:
+        """A4 landscape, headings and keys on every page, as many pages wide as stay readable."""
         ws.print_title_rows = rows
+        if keys:
+            ws.print_title_cols = f"A:{get_column_letter(keys)}"
+        shown = [d.width for d in ws.column_dimensions.values() if not d.hidden]
         ws.page_setup.orientation = "landscape"
         ws.page_setup.paperSize = 9  # A4
-        ws.page_setup.fitToWidth = 1
+        ws.page_setup.pageOrder = "overThenDown"
+        ws.page_setup.fitToWidth = max(1, round(sum(shown) / _PAGE_WIDTH))
         ws.page_setup.fitToHeight = 0
         ws.sheet_properties.pageSetUpPr.fitToPage = True
+        ws.page_margins.left = ws.page_margins.right = ws.page_margins.top = 0.4
+        ws.page_margins.bottom = 0.65
+        ws.page_margins.footer = 0.3
         ws.oddFooter.left.text = "capsheet"
         ws.oddFooter.center.text = "&A"
         ws.oddFooter.right.text = "&P of &N"
@@ -237,6 +260,53 @@ class Book:
         set_full_calc(package, True)
         embed(package, "plan", document.encode())
         package.write(path)
+
+
+def _body_maker(
+    columns: Sequence[TableColumn], first: int, count: int, lines: int
+) -> Callable[[dict[str, int]], Body]:
+    """A body as soon as the cell formats of the model row have their numbers."""
+    height = RowFormat(height=_LINE * lines + 1)
+
+    def body(found: dict[str, int]) -> Body:
+        cells = [
+            None if c.spacer else _column(c, found.get(get_column_letter(n), 0))
+            for n, c in enumerate(columns, 1)
+        ]
+        return Body(cells, first, count, format=height)
+
+    return body
+
+
+def _runs(columns: Sequence[TableColumn], count: int) -> list[tuple[int, int, int]]:
+    """Runs of rows of equal height: readers do not fit the rows of a fresh file by themselves."""
+    wrapped = [c for c in columns if c.wrap]
+    if not wrapped:
+        return [(0, count, 1)]
+    lines = [max(_lines(c, row) for c in wrapped) for row in range(count)]
+    edges = [0, *(i for i in range(1, count) if lines[i] != lines[i - 1]), count]
+    return [(a, b, lines[a]) for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def _lines(column: TableColumn, row: int) -> int:
+    text = column.values[row]
+    if not isinstance(text, str):
+        return 1
+    width = (column.width or _width(column)) - 1
+    lines, used = 1, 0
+    for word in text.split(" "):
+        size = display_width(word)
+        if used and used + 1 + size > width:
+            lines, used = lines + 1, size
+        else:
+            used += size + (1 if used else 0)
+        while used > width:
+            lines, used = lines + 1, used - int(width)
+    return min(lines, 12)
+
+
+def _slice(column: TableColumn, start: int, end: int) -> TableColumn:
+    return replace(column, values=column.values[start:end])
 
 
 def _column(column: TableColumn, style: int) -> Column:

@@ -12,12 +12,12 @@ from planner.expr.check import CASE, GROUP
 from planner.expr.to_cells import to_cells
 from planner.metrics import SLOTS, Metric
 from planner.units import parse_unit
-from reports.numbers import decimals_for, excel_format
 from reports.workbook.case_sheets import (
     CASES,
     CaseSheets,
     case_numbers,
     cell_values,
+    figure_format,
     metric_format,
     sheet_name,
 )
@@ -62,14 +62,14 @@ class VariantSheets:
             n for n in metrics.metrics if metrics.depends(n, self.variant.replaces)
         }
         wanted: set[str] = set()
-        todo = [*self.variant.shows, *(m.name for m in metrics.metrics.values()
+        todo = [*self.variant.shows, *(m.name for m in metrics.in_order()
                                        if m.variant == self.name)]  # fmt: skip
         while todo:
             name = todo.pop()
             if name in follows and name not in wanted:
                 wanted.add(name)
                 todo += metrics.metrics[name].needs
-        return [m for m in metrics.metrics.values() if m.name in wanted]
+        return [m for m in metrics.in_order() if m.name in wanted]
 
     def lay_out(self) -> None:
         """Fix the letters before Cases is written: its reductions point here."""
@@ -211,7 +211,7 @@ class VariantSheets:
         shown = metric_format(whole, metric.type)
         if factor != 1.0:
             known = (whole[~np.isnan(whole)] / factor).tolist()
-            shown = excel_format("figure", decimals_for(known[:2000]))
+            shown = figure_format(known[:2000])
         columns = []
         for k, rung in enumerate(self.rungs):
             offset = k * self.cases
@@ -220,10 +220,11 @@ class VariantSheets:
             values = self._values(metric, k)
             columns.append(
                 TableColumn(
-                    f"{name}_{k + 1}", f"{metric.label} at {rung:,.0f}",
+                    f"{name}_{k + 1}", f"{rung:,.0f} tokens",
                     cell_values(values / factor if factor != 1.0 else values, metric.type),
                     unit=display_text(metric), formula=f"{cell}/{unit}" if factor != 1.0 else cell,
-                    number_format=shown,
+                    number_format=shown, group="" if k else metric.label,
+                    heading_formula=(self.at.fixed[f"{self.name}_{k + 1}"], float(rung)),
                 )  # fmt: skip
             )
         return columns
