@@ -20,10 +20,10 @@ class Check:
 
     def __str__(self) -> str:
         if isinstance(self.value, bool):
-            return f"{self.kind}: {self.label}: {'true' if self.value else 'false'}"
+            return f"{self.kind} check: {self.label}: {'true' if self.value else 'false'}"
         value = "unknown" if self.value is None else f"{self.value:,g}"
         limit = "" if self.limit is None else f" (limit {self.limit:,g})"
-        return f"{self.kind}: {self.label}: {value}{limit}"
+        return f"{self.kind} check: {self.label}: {value}{limit}"
 
 
 def checks(plan: Plan) -> tuple[Check, ...]:

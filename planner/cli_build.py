@@ -52,8 +52,10 @@ def build(
     write_whole(files, inputs.files)
     for path in files:
         click.echo(str(path))
-    _tell(plan)
-    judge(ctx, plan, strict)
+    click.echo(f"{len(plan.cases)} cases", err=True)
+    for reason, count in plan.inputs.dropped.items():
+        click.echo(f"left out {count}: {reason}", err=True)
+    judge(ctx, plan, strict, told=False)
 
 
 @click.command()
@@ -96,13 +98,17 @@ def report(
     _one(saved(_page(plan)), output, f"{plan.name}.html", inputs)
 
 
-def judge(ctx: click.Context, plan: Plan, strict: bool) -> None:
-    """Name the checks that fail; under --strict they decide the exit code."""
+def judge(ctx: click.Context, plan: Plan, strict: bool, told: bool) -> None:
+    """Name the checks that do not hold, unless the output told of them; --strict makes them count.
+
+    Raises:
+        Exit: with 3 under --strict, when a check does not hold.
+    """
     from planner.checks import broken
 
     failed = broken(plan)
-    for check in failed:
-        click.echo(f"check fails: {check}", err=True)
+    for check in failed if strict or not told else ():
+        click.echo(str(check), err=True)
     if failed and strict:
         ctx.exit(POLICY_BROKEN)
 
@@ -114,12 +120,6 @@ def _one(content: Content, output: Path | None, name: str, inputs: Inputs) -> No
     target = output or Path(name)
     write_whole({target: content}, inputs.files)
     click.echo(str(target))
-
-
-def _tell(plan: Plan) -> None:
-    click.echo(f"{len(plan.cases)} cases", err=True)
-    for reason, count in plan.inputs.dropped.items():
-        click.echo(f"dropped {count}: {reason}", err=True)
 
 
 def _json(plan: Plan) -> str:

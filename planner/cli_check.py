@@ -47,12 +47,17 @@ class Found:
     def summary(self, catalog: Catalog) -> str:
         """What was checked, in words."""
         counts = {
-            "models": len(catalog.ids("model")), "GPUs": len(catalog.ids("gpu")),
-            "engines": len(catalog.ids("engine")), "scenarios": len(self.scenarios),
-            "metrics files": len(self.metrics), "single entries": len(self.entries),
-            "saved plans": len(self.plans),
+            "model": len(catalog.ids("model")), "GPU": len(catalog.ids("gpu")),
+            "engine": len(catalog.ids("engine")), "scenario": len(self.scenarios),
+            "metrics file": len(self.metrics), "single entry": len(self.entries),
+            "saved plan": len(self.plans),
         }  # fmt: skip
-        return ", ".join(f"{count} {words}" for words, count in counts.items() if count)
+        return ", ".join(_counted(count, words) for words, count in counts.items() if count)
+
+
+def _counted(count: int, words: str) -> str:
+    plural = "entries".join(words.rsplit("entry", 1)) if words.endswith("entry") else f"{words}s"
+    return f"{count} {words if count == 1 else plural}"
 
 
 def check_files(paths: Iterable[Path]) -> str:

@@ -11,8 +11,6 @@ import click
 from planner.cli_build import judge
 from planner.cli_files import Inputs, planning_options
 
-_FORMS = ("json", "csv", "md")
-
 
 @click.command()
 @click.argument("scenario", type=click.Path(path_type=Path))
@@ -21,7 +19,7 @@ _FORMS = ("json", "csv", "md")
     "--table", "tables", multiple=True, metavar="NAME", help="Only this table. Repeatable."
 )
 @click.option("--json", "form", flag_value="json", help="The whole plan as JSON.")
-@click.option("--csv", "form", flag_value="csv", help="One table as CSV [default: memory].")
+@click.option("--csv", "form", flag_value="csv", help="One table as CSV [default: summary].")
 @click.option("--md", "form", flag_value="md", help="The tables as Markdown.")
 @click.option("--strict", is_flag=True, help="Exit with 3 when a check of the plan fails.")
 @click.pass_context
@@ -35,7 +33,14 @@ def plan(
     form: str | None,
     strict: bool,
 ) -> None:
-    """The tables of a scenario (or of a saved plan) in the terminal."""
+    """The tables of a scenario (or of a saved plan) in the terminal.
+
+    Without --table the summary is shown; --table all shows every table.
+    """
+    if tables and form in ("json", "md"):
+        raise click.UsageError(f"--{form} writes the whole plan, so it takes no --table")
+    if form == "csv" and len(tables) > 1:
+        raise click.UsageError("--csv writes one table")
     made = Inputs(scenario, settings, metrics, catalogs).plan()
     if form == "json":
         from planner.saved import document, dumps
@@ -47,12 +52,12 @@ def plan(
 
         view = view_of(made)
         if form == "csv":
-            click.echo(text.csv(view, tables[0] if tables else "memory"), nl=False)
+            click.echo(text.csv(view, tables[0] if tables else "summary"), nl=False)
         elif form == "md":
             click.echo(text.markdown(view), nl=False)
         else:
             click.echo(text.render(view, width(), tables, colours()), nl=False)
-    judge(ctx, made, strict)
+    judge(ctx, made, strict, told=form is None)
 
 
 @click.command()

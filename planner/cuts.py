@@ -73,9 +73,7 @@ class _Cutting:
         same = [m for m in self.done.values() if m.part_of and m.tree == part and not m.variant]
         if same:
             return same[0].name
-        number = 1 + sum(
-            m.name.startswith(f"{self.metric.name}_cut") for m in self.done.values()
-        )
+        number = 1 + sum(m.name.startswith(f"{self.metric.name}_cut") for m in self.done.values())
         made = make_part(self.metric, f"{self.metric.name}_cut{number}", part, self.scope)
         self.done[made.name] = replace(made, part_of=self.metric.part_of or self.metric.name)
         self.scope[made.name] = made.type

@@ -9,6 +9,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_WIDTH = 120
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -42,13 +44,20 @@ class Problem:
         key = f"{self.where}: " if self.where else ""
         lines = [f"{self.span}: {key}expected {self.expected}, found {self.found}"]
         if self.span.line and self.span.text:
-            number = f"{self.span.line:>5} | "
-            lines.append(number + self.span.text)
-            width = max(1, min(self.span.length, len(self.span.text) - self.span.column + 1))
-            lines.append(" " * (len(number) + self.span.column - 1) + "^" * width)
+            lines += self._marked()
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
+
+    def _marked(self) -> list[str]:
+        """The line with a marker below; of a long one the part around the place."""
+        number, text, at = f"{self.span.line:>5} | ", self.span.text, self.span.column - 1
+        if len(text) > _WIDTH:
+            start = max(0, min(at - _WIDTH // 2, len(text) - _WIDTH))
+            before, after = "…" * (start > 0), "…" * (start + _WIDTH < len(text))
+            text, at = before + text[start : start + _WIDTH] + after, at - start + len(before)
+        width = max(1, min(self.span.length, len(text) - at))
+        return [number + text, " " * (len(number) + at) + "^" * width]
 
 
 class InputError(Exception):

@@ -311,8 +311,13 @@ def _plain_words(error: dict[str, Any]) -> tuple[str, str, str]:
         "string_pattern_mismatch": _PATTERNS.get(str(context.get("pattern")), "another text"),
         "string_too_long": f"at most {context.get('max_length')} characters",
         "too_long": f"at most {context.get('max_length')} entries",
+        "float_type": "a number",
+        "float_parsing": "a number",
         "too_short": f"at least {context.get('min_length')} entry",
     }.get(error["type"])
+    if error["type"] in ("too_short", "too_long"):
+        count = context.get("actual_length")
+        found = f"{count} of them" if count else "an empty list"
     if error["type"] == "literal_error":
         words = re.findall(r"'([^']*)'", str(context.get("expected", "")))
         return one_of(words), found, nearest(str(error["input"]), words)

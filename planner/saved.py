@@ -1,7 +1,7 @@
 """Saved plans: ``NAME.plan.json`` holds inputs, declarations and values, and loads years later.
 
-One document serves the file, the copy inside a workbook and the copy inside a page. Keys are sorted,
-numbers are written shortest, so that the same plan gives the same bytes.
+One document serves the file, the copy inside a workbook and the copy inside a page. Keys are
+sorted and numbers are written shortest, so that the same plan gives the same bytes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def document(plan: Plan) -> dict[str, Any]:
         ),
         "origins": {n: asdict(o) for n, o in inputs.origins.items()},
         "declarations": plan.metrics.declarations(),
-        "units": {n: plan.metrics.unit_of(n) for n in [*plan.metrics.fields, *plan.metrics.metrics]},
+        "units": {
+            n: plan.metrics.unit_of(n) for n in [*plan.metrics.fields, *plan.metrics.metrics]
+        },
         "values": {
             m.name: _values(plan.columns[m.name], m.type)
             for m in plan.metrics.metrics.values()
@@ -165,7 +167,7 @@ def load(path: str | Path) -> Plan:
 
 
 def loads(text: str, name: str) -> Plan:
-    """A plan from JSON text; ``name`` is how messages call it. Raises InputError as :func:`load`."""
+    """A plan from JSON text; ``name`` is how messages call it. Raises as :func:`load`."""
     try:
         doc = json.loads(text)
     except (ValueError, RecursionError) as error:

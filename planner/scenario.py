@@ -228,7 +228,7 @@ class _Resolving:
                         one_of(words),
                         f"'{one.compute}'",
                         nearest(one.compute, words),
-                    )  # fmt: skip
+                    )
                 )
         return list(self.entry.precisions)
 
@@ -264,7 +264,7 @@ class _Resolving:
                         f"the unknown key '{name}'",
                         nearest(name, names),
                         of_key=True,
-                    )  # fmt: skip
+                    )
                 )
         defaults = self.catalog.defaults(engine) if ("engine", engine) in self.facts else {}
         return {name: self.plan_value(name, engine, defaults) for name in names}
@@ -295,7 +295,8 @@ class _Resolving:
         return tuple(self.numbers(variant.replaces, (name,), given))
 
     def case_origins(self) -> None:
-        keys = {"tp": "tp", "context": "contexts", "batch": "batches", "compute_dtype": "precisions",
+        keys = {"tp": "tp", "context": "contexts", "batch": "batches",
+                "compute_dtype": "precisions",
                 "cached_tokens": "workloads", "prompt_tokens": "workloads",
                 "output_tokens": "workloads"}  # fmt: skip
         for name, key in keys.items():
@@ -350,7 +351,7 @@ class _Resolving:
 
 
 def _placed(fact: Fact) -> Fact:
-    """The fact with its place as outputs name it: catalog folder, kind and file, no machine path."""
+    """The fact with its place as outputs name it: folder, kind and file, no machine path."""
     inside = "/".join(Path(fact.span.file).resolve().parts[-3:])
     return replace(fact, span=replace(fact.span, file=inside))
 

@@ -1,4 +1,4 @@
-"""Checked units: dimensions as exponents, exact factors, parsing at the edge, formatting at the edge.
+"""Checked units: dimensions as exponents, exact factors, parsed and shown at the edge.
 
 Inside the engine every number is in base units (byte, s, flop/s, byte/s); a unit is looked at when
 a quantity is read and when it is shown, never in between.
@@ -84,8 +84,8 @@ def _base(name: str) -> Dimension:
     return tuple(int(name == base) for base in BASES)
 
 
-# One row a unit: factor to the base unit, base unit. Prefixes are written out so that every accepted
-# spelling stands here, and every refused one (KB, Gb, K) gets a hint.
+# One row a unit: factor to the base unit, base unit. Prefixes are written out so that every
+# accepted spelling stands here, and every refused one (KB, Gb, K) gets a hint.
 _ROWS: dict[str, tuple[Fraction, str]] = {
     "1": (Fraction(1), ""),
     "%": (Fraction(1, 100), ""),
@@ -160,7 +160,9 @@ def parse_unit(text: str) -> Unit:
     Raises:
         UnitError: an unknown name, or a text that is not products and quotients of names.
     """
-    parts = re.split(r"([*/])", text.replace(" ", ""))
+    parts = re.split(r"([*/])", re.sub(r" *([*/^]) *", r"\1", text.strip()))
+    if any(" " in part for part in parts):
+        raise UnitError("a unit such as byte/token", f"'{text}'", "write byte/token for 'per'")
     if not text.strip() or any(not part for part in parts):
         raise UnitError("a unit such as byte/token", f"'{text}'")
     unit = _atom(parts[0])
@@ -169,6 +171,7 @@ def parse_unit(text: str) -> Unit:
     return Unit(text.strip(), unit.factor, unit.dimension)
 
 
+_MOST = Fraction(10) ** 100
 _NUMBER = re.compile(r"[-+]?(?:[0-9][0-9_,]*\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?(?![0-9])")
 
 
@@ -186,6 +189,8 @@ def parse_quantity(text: str, wanted: str) -> float:
     if not match:
         raise UnitError(f"a number with a unit such as {example(wanted)}", f"'{text}'")
     number = Fraction(match.group().replace("_", "").replace(",", ""))
+    if abs(number) > _MOST:
+        raise UnitError("a number below 1e100", f"{match.group()[:20]}")
     rest = text.strip()[match.end() :].strip()
     if not rest:
         if unit.dimension != NO_DIMENSION:

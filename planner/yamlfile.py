@@ -108,7 +108,8 @@ class _Walk:
             self.refuse(node, (), f"at most {_MAX_DEPTH} levels", "deeper nesting")
             return None
         if node.tag not in _TAGS:
-            self.refuse(node, key, "plain data", f"the tag {node.tag}")
+            tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")
+            self.refuse(node, key, "plain data", f"the tag {tag}")
             return None
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, key)
@@ -186,14 +187,47 @@ def _unreadable(text: str, name: str, lines: tuple[str, ...]) -> list[Problem]:
     return found
 
 
+# What the parser says, as (what it says, expected, found, hint).
+_SYNTAX = (
+    ("mapping values are not allowed", "a text without ': '", "a ':' where none may stand",
+     "put a text that holds ': ' in quotes"),
+    ("found another document", "one document", "a second one", "leave the line '---' out"),
+    ("cannot start any token", "YAML", "a character that cannot start a value",
+     "indent with blanks, not with tabs, and put a text that starts with @, ` or % in quotes"),
+)  # fmt: skip
+
+
 def _syntax_problem(error: yaml.YAMLError, name: str, lines: tuple[str, ...]) -> Problem:
+    if isinstance(error, yaml.reader.ReaderError):
+        return _character_problem(error, name, lines)
     mark = getattr(error, "problem_mark", None)
-    found = str(getattr(error, "problem", None) or error).replace("\n", " ")
-    if mark is None:
-        return Problem(Span(name), "", "YAML", found)
-    text = lines[mark.line] if mark.line < len(lines) else ""
-    span = Span(name, min(mark.line, max(0, len(lines) - 1)) + 1, mark.column + 1, 1, text)
-    return Problem(span, "", "YAML", found, str(getattr(error, "context", None) or ""))
+    found = " ".join(str(getattr(error, "problem", None) or error).split())
+    span = Span(name)
+    if mark is not None:
+        text = lines[mark.line] if mark.line < len(lines) else ""
+        span = Span(name, min(mark.line, max(0, len(lines) - 1)) + 1, mark.column + 1, 1, text)
+    for said, expected, what, hint in _SYNTAX:
+        if said in found:
+            return Problem(span, "", expected, what, hint)
+    start = getattr(error, "context_mark", None)
+    context = str(getattr(error, "context", None) or "")
+    hint = f"{context} that starts in line {start.line + 1}" if context and start else context
+    missing = re.match("(?:did not find expected|expected) (.*?)(?:, but.*)?$", found)
+    if missing:
+        return Problem(span, "", missing[1], "something else", hint)
+    return Problem(span, "", "YAML", found, hint)
+
+
+def _character_problem(
+    error: yaml.reader.ReaderError, name: str, lines: tuple[str, ...]
+) -> Problem:
+    """A character that YAML does not know, such as NUL, with the line that holds it."""
+    code = error.character if isinstance(error.character, int) else ord(error.character)
+    found = f"the character U+{code:04X}"
+    for number, line in enumerate(lines, 1):
+        if chr(code) in line:
+            return Problem(Span(name, number, line.index(chr(code)) + 1), "", "plain text", found)
+    return Problem(Span(name), "", "plain text", found)
 
 
 def read(path: Path, name: str | None = None) -> YamlFile:
@@ -206,7 +240,8 @@ def read(path: Path, name: str | None = None) -> YamlFile:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        reason = (error.strerror or "an unreadable file").lower()
+        folder = isinstance(error, IsADirectoryError)
+        reason = "a folder" if folder else (error.strerror or "an unreadable file").lower()
         raise InputError(Problem(Span(shown), "", "a readable file", reason)) from None
     if len(raw) > _MAX_BYTES:
         raise InputError(Problem(Span(shown), "", "at most 8 MiB of YAML", f"{len(raw)} bytes"))

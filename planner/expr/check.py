@@ -89,7 +89,8 @@ class Checker:
             )  # fmt: skip
         if node.value not in words:
             raise FormulaError(
-                node.at, "one of " + ", ".join(words), f"'{node.value}'", nearest(node.value, words),
+                node.at, "one of " + ", ".join(words), f"'{node.value}'",
+                nearest(node.value, words),
                 len(node.value) + 2,
             )  # fmt: skip
         return replace(node, words=words), Type("choice", words=words)
@@ -283,7 +284,8 @@ def _same(types: list[Type], node: Call, row: Function) -> Dimension:
         if found.dimension != first:
             raise FormulaError(
                 argument.at, f"{dimension_text(first)} as in the first part of "
-                f"{row.symbol or row.name}", dimension_text(found.dimension), factor_hint(first, found.dimension),
+                f"{row.symbol or row.name}", dimension_text(found.dimension),
+                factor_hint(first, found.dimension),
             )  # fmt: skip
     return first
 

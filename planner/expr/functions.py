@@ -4,15 +4,16 @@ A row holds what the arguments are, how units combine, and one template for each
 nothing can fail (``fast``, with numpy told to raise), numpy with failures (``safe``), spreadsheet
 cells, JavaScript, plain text, MathML. A function that lacks a form cannot be declared.
 
-Templates name arguments ``{0}``; ``{0:6}`` puts brackets around an argument that binds weaker than 6;
-``{*}`` is all arguments with commas. A template with ``{0}`` and ``{1}`` folds over more arguments.
+Templates name arguments ``{0}``; ``{0:6}`` puts brackets around an argument that binds weaker than
+6; ``{*}`` is all arguments with commas. A template with ``{0}`` and ``{1}`` folds over more.
 
 Rules that keep the forms equal (measured, ``tests/test_expr_parity.py``):
 a failure is NaN in arrays and JavaScript and an error in cells, never infinity; it spreads through
-everything but an untaken branch of ``if``, ``known`` and ``first_known``. Spreadsheets read ``-a^2``
-as ``(-a)^2`` and ``2^3^2`` as ``(2^3)^2``, so minus and powers are always bracketed; their ``0^0`` is
-an error, so that case is written out. Floor is ``INT``, which LibreOffice applies to a value rounded
-to 15 digits; quotients of whole numbers below 1e14 and the guard of 1e-14 keep clear of that.
+everything but an untaken branch of ``if``, ``known`` and ``first_known``. Spreadsheets read
+``-a^2`` as ``(-a)^2`` and ``2^3^2`` as ``(2^3)^2``, so minus and powers are always bracketed; their
+``0^0`` is an error, so that case is written out. Floor is ``INT``, which LibreOffice applies to a
+value rounded to 15 digits; quotients of whole numbers below 1e14 and the guard of 1e-14
+keep clear of that.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ _OPERATORS = (
     _operator("add", "+", "n", "same", ADD, "+", _infix("+", ADD), "sum"),
     _operator("sub", "-", "n", "same", ADD, "-", _infix("−", ADD), "difference"),
     _operator("mul", "*", "n", "multiply", MUL, "*", _infix("⋅", MUL), "product"),
-    _operator("div", "/", "n", "divide", MUL, "/", _FRACTION, "quotient; fails when the divisor is 0"),
+    _operator("div", "/", "n", "divide", MUL, "/", _FRACTION, "quotient; fails at a divisor of 0"),
     _compare("lt", "<", "<", "&lt;", "less than"),
     _compare("le", "<=", "<=", "≤", "at most"),
     _compare("gt", ">", ">", "&gt;", "more than"),
@@ -164,7 +165,8 @@ _SPECIAL = (
         "{0:1} or {1:1}", "<mrow>{0:1}<mo>∨</mo>{1:1}</mrow>", "any is true", "or", OR,
     ),
     Function(
-        "not", "f", "f", "flag", (1, 1), "np.logical_not({0})", "_not({0})", "NOT({0})", "K.not({0})",
+        "not", "f", "f", "flag", (1, 1), "np.logical_not({0})", "_not({0})", "NOT({0})",
+        "K.not({0})",
         "not {0:4}", "<mrow><mo>¬</mo>{0:4}</mrow>", "is false", "not", 3,
     ),
     Function(
@@ -205,7 +207,7 @@ _FUNCTIONS = (
               text="{0} divides {1}", mathml="<mrow>{0}<mo>∣</mo>{1}</mrow>"),
     _function("round_up_to", "w", "w", "same", (2, 2), "((-INT((-{0:9})/{1:7}))*{1:7})",
               "the next multiple of the second, both whole numbers below 1e14"),
-    _function("known", "n", "f", "flag", (1, 1), "ISNUMBER({0})", "true unless the value is unknown"),
+    _function("known", "n", "f", "flag", (1, 1), "ISNUMBER({0})", "true unless it is unknown"),
     _function("first_known", "n", "n", "same", (2, 8), "IF(ISNUMBER({0}),{0},{1})",
               "the first value that is not unknown"),
     # Whole, so that a count which is unknown in one branch is still a count.

@@ -29,6 +29,15 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.NamedExpr: ("an expression of the formula language", "declare another metric instead"),
     ast.JoinedStr: ("a plain word in quotes", ""),
 }
+# What a person calls them.
+_CALLED: dict[type[ast.AST], str] = {
+    ast.Attribute: "a dot", ast.Subscript: "square brackets", ast.FloorDiv: "'//'", ast.Mod: "'%'",
+    ast.Lambda: "a lambda", ast.NamedExpr: "':='", ast.JoinedStr: "a text with braces",
+    ast.List: "a list", ast.Tuple: "a comma", ast.Dict: "braces", ast.Set: "braces",
+    ast.MatMult: "'@'", ast.LShift: "'<<'", ast.RShift: "'>>'", ast.BitAnd: "'&'", ast.BitOr: "'|'",
+    ast.BitXor: "'^'", ast.Invert: "'~'", ast.UAdd: "a leading '+'", ast.In: "'in'",
+    ast.NotIn: "'not in'", ast.Is: "'is'", ast.IsNot: "'is not'",
+}  # fmt: skip
 
 
 class FormulaError(ValueError):
@@ -52,6 +61,8 @@ def parse(text: str) -> Node:
     start = len(flat) - len(flat.lstrip())
     if not flat.strip():
         raise FormulaError(0, "a formula", "an empty text")
+    if flat[start] == "=":
+        raise FormulaError(start, "a formula", "a leading '='", "leave it out")
     _refuse_foreign(flat)
     try:
         with warnings.catch_warnings():
@@ -82,7 +93,8 @@ def _refuse_foreign(text: str) -> None:
 
 
 def _syntax(error: Exception) -> str:
-    text = str(getattr(error, "msg", error)).split("(")[0].strip()
+    # Some messages end in a bracket with a place, which is that of the text handed to Python.
+    text = re.sub(r" \([^()]*\)$", "", str(getattr(error, "msg", error))).strip()
     return f"a syntax error ({text})"
 
 
@@ -96,9 +108,10 @@ class _Reader:
         # ast counts UTF-8 bytes; people and editors count characters.
         return self.start + len(self.raw[: node.col_offset].decode(errors="ignore"))
 
-    def refuse(self, node: ast.AST, at: ast.expr, what: str) -> FormulaError:
+    def refuse(self, node: ast.AST, at: ast.expr, what: str = "") -> FormulaError:
         expected, hint = _REFUSED.get(type(node), ("an expression of the formula language", ""))
-        return FormulaError(self.at(at), expected, what, hint)
+        found = what or _CALLED.get(type(node), f"{type(node).__name__} of Python")
+        return FormulaError(self.at(at), expected, found, hint)
 
     def node(self, node: ast.expr, depth: int) -> Node:
         if depth > MAX_DEPTH:
@@ -112,7 +125,7 @@ class _Reader:
                 return Name(name, at)
             case ast.BinOp(left=left, op=op, right=right):
                 if type(op) not in _BINARY:
-                    raise self.refuse(op, node, f"the operator {type(op).__name__}")
+                    raise self.refuse(op, node)
                 args = (self.node(left, depth), self.node(right, depth))
                 return Call(_BINARY[type(op)], args, at)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -130,7 +143,7 @@ class _Reader:
             case ast.Call():
                 return self.call(node, depth)
             case _:
-                raise self.refuse(node, node, f"{type(node).__name__}")
+                raise self.refuse(getattr(node, "op", node), node)
 
     def constant(self, node: ast.Constant) -> Node:
         at, value = self.at(node), node.value
@@ -151,7 +164,7 @@ class _Reader:
             raise FormulaError(self.at(node), "one comparison at a time", "a chain", "use 'and'")
         name = _COMPARE.get(type(node.ops[0]))
         if name is None:
-            raise self.refuse(node, node, f"the operator {type(node.ops[0]).__name__}")
+            raise self.refuse(node.ops[0], node)
         args = (self.node(node.left, depth), self.node(node.comparators[0], depth))
         return Call(name, args, self.at(node))
 
@@ -174,8 +187,9 @@ class _Reader:
         if not low <= len(node.args) <= high:
             wanted = f"{low}" if low == high else f"{low} to {high}"
             raise FormulaError(
-                at, f"{wanted} arguments of {name}", f"{len(node.args)}", row.meaning, len(name)
-            )
+                at, f"{wanted} arguments of {name}", f"{len(node.args)}",
+                f"{name} gives: {row.meaning}", len(name),
+            )  # fmt: skip
         return Call(name, tuple(self.node(a, depth) for a in node.args), at)
 
     def quantity(self, node: ast.Call) -> Node:

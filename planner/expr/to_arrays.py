@@ -1,8 +1,8 @@
 """Typed trees to numpy: one compiled function per formula, in a fast and a safe form.
 
 The fast form is plain numpy with numpy told to raise on overflow, division by zero and invalid
-operands, so that a finished result is finite without being looked at. Where an operand already holds
-failures, or the fast form raises, the safe form runs: failures are NaN, flags become 0, 1, NaN.
+operands, so that a finished result is finite without being looked at. Where an operand already
+holds failures, or the fast form raises, the safe form runs: failures are NaN, flags 0, 1, NaN.
 
 Shapes: a plan value is a 0-d array, a case column ``(cases,)``, a layer-group column
 ``(slots, cases)``; reductions run over axis 0. Choices are codes into the declared words.
@@ -197,7 +197,7 @@ _SAFE_FORMS: dict[str, Any] = {
 
 
 def _with_variants(forms: dict[str, Any]) -> dict[str, Any]:
-    """A reduction over variants is the same reduction: variant columns are ``(variants, cases)``."""
+    """A reduction over variants is the same one: variant columns are ``(variants, cases)``."""
     over = {f"{n[:-3]}_over": f for n, f in forms.items() if n.endswith("_of")}
     return {**forms, **over}
 

@@ -1,4 +1,4 @@
-"""Typed trees to spreadsheet formulas: classic functions, A1 references, US English, no leading '='.
+"""Typed trees to spreadsheet formulas: classic functions, A1 references, no leading '='.
 
 Excel reads ``-a^2`` as ``(-a)^2`` and ``2^3^2`` as ``(2^3)^2``; the templates bracket both.
 """
@@ -26,7 +26,7 @@ def word_text(word: str) -> str:
 
 
 def to_cells(tree: Node, ref: Ref, span: Ref) -> str:
-    """The formula text. ``ref`` gives the cell of a name, ``span`` the cells a reduction runs over."""
+    """The formula text: ``ref`` gives the cell of a name, ``span`` those of a reduction."""
     return _compile(tree, ref, span).text
 
 

@@ -1,4 +1,4 @@
-"""Typed trees to JavaScript over a small runtime; failures are NaN, flags 0, 1, NaN, choices words."""
+"""Typed trees to JavaScript over a small runtime: failures NaN, flags 0, 1, NaN, choices words."""
 
 from __future__ import annotations
 

@@ -7,15 +7,16 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.checks import Check, checks
 from planner.expr.check import PLAN
-from planner.expr.to_cells import number_text, to_cells
+from planner.expr.to_cells import to_cells
+from planner.inputs import Source
 from planner.metrics import Metric
 from planner.planning import Plan
 from planner.saved import product_version
 from reports.workbook.address import Addresses
 from reports.workbook.catalog_sheets import SourceList
 from reports.workbook.rows_text import Scalar
-from reports.workbook.styles import body, font
-from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, verdict_rules
+from reports.workbook.styles import body, font, rule_fill
+from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, rule
 from reports.workbook.variant_sheets import display_text
 
 CHECKS = "Checks"
@@ -102,7 +103,10 @@ def _status(book: Book, ws: Worksheet, row: int, check: Check, metric: Metric) -
 
 
 def _changes(book: Book, ws: Worksheet, row: int, inputs: Table, cases: Table) -> int:
-    for label, table in (("Inputs changed since issue", inputs), ("Cases changed since issue", cases)):
+    for label, table in (
+        ("Inputs changed since issue", inputs),
+        ("Cases changed since issue", cases),
+    ):
         row += 1
         book.text(ws, f"A{row}", label)
         book.text(ws, f"B{row}", "changed")
@@ -113,17 +117,18 @@ def _changes(book: Book, ws: Worksheet, row: int, inputs: Table, cases: Table) -
 
 
 def _lights(ws: Worksheet, last: int) -> None:
-    from openpyxl.formatting.rule import FormulaRule
-
-    from reports.workbook import styles
-
     cells = f"E{FIRST}:E{last}"
-    for word, role in (("ok", "good"), ("wrong", "bad"), ("attention", "warn"), ("unknown", "warn")):
+    for word, role in (
+        ("ok", "good"),
+        ("wrong", "bad"),
+        ("attention", "warn"),
+        ("unknown", "warn"),
+    ):
         ws.conditional_formatting.add(
             cells,
-            FormulaRule(
+            rule(
                 formula=[f'E{FIRST}="{word}"'], font=font(role, bold=True),
-                fill=styles.PatternFill(bgColor=styles.argb(f"{role}-surface")),
+                fill=rule_fill(role),
             ),
         )  # fmt: skip
 
@@ -151,9 +156,9 @@ def _users(users: list[str]) -> str:
 
 def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -> Table:
     """Every metric: what it means, its formula as declared, and where it stands."""
-    from planner.inputs import Source
-
-    ws = book.sheet("Glossary", "Glossary", "What does each figure mean, and by which formula?", "back")
+    ws = book.sheet(
+        "Glossary", "Glossary", "What does each figure mean, and by which formula?", "back"
+    )
     metrics = [m for m in plan.metrics.in_order() if not m.part_of]
     numbers = [
         sources.number(Source(m.entry.source.title, m.entry.source.url or ""), m.name)
@@ -168,10 +173,12 @@ def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -
         TableColumn("display", "Shown in", [display_text(m) for m in metrics], role="note"),
         TableColumn("why", "What it means", [m.entry.why for m in metrics], role="note", width=45,
                     wrap=True),
-        TableColumn("formula", "Formula", [m.text for m in metrics], role="key", width=45, wrap=True),
+        TableColumn("formula", "Formula", [m.text for m in metrics], role="key", width=45,
+                    wrap=True),
         TableColumn("where", "Where", [_where(at, m.name) for m in metrics], role="note", width=18),
         TableColumn("source", "Source", [f"[{n}]" for n in numbers], role="note"),
-        TableColumn("origin", "Declared in", [m.origin or "built in" for m in metrics], role="note"),
+        TableColumn("origin", "Declared in", [m.origin or "built in" for m in metrics],
+                    role="note"),
         TableColumn("replaced", "Replaces the built-in because",
                     [r[1] if r else "" for r in replaced], role="note", width=30, wrap=True),
     ]  # fmt: skip
@@ -191,7 +198,9 @@ def changes_sheet(book: Book, plan: Plan, plan_hash: str) -> Table:
     """One line an issue of the book."""
     ws = book.sheet("Changes", "Changes", "When was the book issued, and what has changed?", "back")
     date = str(plan.inputs.scenario["as_of"])
-    rows: list[tuple[Scalar, ...]] = [(date, product_version(), plan_hash, "First issue of this plan.")]
+    rows: list[tuple[Scalar, ...]] = [
+        (date, product_version(), plan_hash, "First issue of this plan.")
+    ]
     for name, (origin, because) in plan.metrics.replaced.items():
         rows.append((date, product_version(), plan_hash,
                      f"Metric {name} replaced by {origin}: {because}"))  # fmt: skip
@@ -201,19 +210,8 @@ def changes_sheet(book: Book, plan: Plan, plan_hash: str) -> Table:
     columns = [
         TableColumn(key, label, [r[i] for r in rows], role="key" if i else "note", width=width)
         for i, (key, label, width) in enumerate(
-            (("date", "As of", 14), ("version", "capsheet", 12), ("hash", "Plan", 16), ("what", "What", 45))
+            (("date", "As of", 14), ("version", "capsheet", 12), ("hash", "Plan", 16),
+             ("what", "What", 45))
         )
     ]  # fmt: skip
     return book.table(ws, columns, len(rows), 1)
-
-
-__all__ = [
-    "changes_sheet",
-    "checks_sheet",
-    "glossary_sheet",
-    "number_text",
-    "place_plan_metrics",
-    "plan_formula",
-    "sources_sheet",
-    "verdict_rules",
-]

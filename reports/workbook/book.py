@@ -148,7 +148,9 @@ class _Writing:
         rank = {title: number for number, title in enumerate(READING_ORDER)}
         own = READING_ORDER.index(WORKINGS) - 0.5
         titles.sort(key=lambda title: rank.get(title, own))  # stable: own sheets keep their order
-        self.book.workbook._sheets = [self.book.workbook[title] for title in titles]
+        for place, title in enumerate(titles):
+            workbook = self.book.workbook
+            workbook.move_sheet(title, place - workbook.sheetnames.index(title))
 
 
 def _with_parts(plan: Plan) -> Plan:

@@ -122,9 +122,13 @@ def groups_sheet(
         spacer(),
         _source_column([m for m, _, _ in rows], facts, sources, fields),
         TableColumn(
-            "basis", "How the widths follow", [g.basis if g else "" for _, _, g in rows],
-            role="note", width=45, wrap=True,
-        ),  # fmt: skip
+            "basis",
+            "How the widths follow",
+            [g.basis if g else "" for _, _, g in rows],
+            role="note",
+            width=45,
+            wrap=True,
+        ),
     ]
     return book.table(ws, columns, len(rows), 3)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from openpyxl.chart import BarChart, LineChart, Reference
+from openpyxl.chart.axis import ChartLines
+from openpyxl.chart.legend import Legend
 from openpyxl.chart.series import SeriesLabel
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.drawing.line import LineProperties
@@ -20,9 +22,19 @@ from reports.numbers import decimals_for, excel_format
 from reports.workbook import styles
 from reports.workbook.address import Addresses
 from reports.workbook.back_sheets import plan_formula
-from reports.workbook.case_sheets import CaseSheets, cell_values, figure_format, metric_format
+from reports.workbook.case_columns import cell_values, figure_format, metric_format
+from reports.workbook.case_sheets import CaseSheets
 from reports.workbook.rows_text import Scalar
-from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, spacer, verdict_rules
+from reports.workbook.tables import (
+    FIRST,
+    Book,
+    Table,
+    TableColumn,
+    fit_pages,
+    quote,
+    spacer,
+    verdict_rules,
+)
 from reports.workbook.variant_sheets import display_text
 
 RESULTS, SUMMARY, COVER = "Results", "Summary", "Cover"
@@ -98,22 +110,18 @@ def summary_sheet(book: Book, plan: Plan, at: Addresses, results: Table, names: 
     for place, name in enumerate(shown):
         _tile(book, ws, plan, name, place, at)
     _summary_table(book, ws, plan, results)
-    _chart(ws, plan, results)
+    _chart(book, ws, plan, results)
     for letter, width in zip("ABCDEFGHIJ", (8, 17, 14, 15, 14, 14, 14, 15, 14, 16), strict=True):
         ws.column_dimensions[letter].width = width
     ws.page_setup.orientation = "landscape"
     ws.page_setup.paperSize = 9
-    ws.page_setup.fitToWidth = ws.page_setup.fitToHeight = 1
-    ws.sheet_properties.pageSetUpPr.fitToPage = True
+    fit_pages(ws, 1, 1)
     ws.print_area = "A1:J49"
     ws.page_margins.left = ws.page_margins.right = ws.page_margins.top = 0.4
     ws.page_margins.bottom = 0.5
 
 
-
-def _tile(
-    book: Book, ws: Worksheet, plan: Plan, name: str, place: int, at: Addresses
-) -> None:
+def _tile(book: Book, ws: Worksheet, plan: Plan, name: str, place: int, at: Addresses) -> None:
     metric = plan.metrics.metrics[name]
     first, last = get_column_letter(1 + 2 * place), get_column_letter(2 + 2 * place)
     for row in (5, 6):
@@ -166,12 +174,12 @@ def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> Non
     verdict_rules(ws, f"A{top + 2}:J{top + 1 + count}", f"A{top + 2}")
 
 
-def _chart(ws: Worksheet, plan: Plan, results: Table) -> None:
+def _chart(book: Book, ws: Worksheet, plan: Plan, results: Table) -> None:
     chart = BarChart()
     chart.type = "bar"
     chart.title = "How many requests does one GPU hold at the context limit?"
     count = min(16, len(plan.cases))
-    sheet = ws.parent[RESULTS]
+    sheet = book.workbook[RESULTS]
     letter = results.letters["concurrency_per_gpu"]
     column = _index(letter)
     chart.add_data(
@@ -179,9 +187,7 @@ def _chart(ws: Worksheet, plan: Plan, results: Table) -> None:
         titles_from_data=False,
     )
     first = _index(results.letters["label"])
-    chart.set_categories(
-        Reference(sheet, min_col=first, min_row=FIRST, max_row=FIRST + count - 1)
-    )
+    chart.set_categories(Reference(sheet, min_col=first, min_row=FIRST, max_row=FIRST + count - 1))
     chart.y_axis.title = "requests per GPU"
     chart.legend = None
     chart.x_axis.scaling.orientation = "maxMin"
@@ -215,11 +221,10 @@ def ladder_chart(ws: Worksheet, plan: Plan, table: Table, name: str, figure: str
         line.graphicalProperties.line.solidFill = palette.series(number).edge.light[1:]
         line.graphicalProperties.line.width = 22000
         line.smooth = False
-    chart.set_categories(
-        Reference(ws, min_col=first, max_col=first + rungs - 1, min_row=6)
-    )
+    chart.set_categories(Reference(ws, min_col=first, max_col=first + rungs - 1, min_row=6))
     chart.y_axis.title = display_text(metric)
     chart.x_axis.title = plan.metrics.variants[name].label
+    chart.legend = Legend()
     chart.legend.position = "r"
     chart.y_axis.number_format = "General"
     _calm(chart)
@@ -233,12 +238,14 @@ def _calm(chart: BarChart | LineChart) -> None:
         axis.delete = False
         axis.graphicalProperties = GraphicalProperties()
         axis.graphicalProperties.line.solidFill = palette.colour("line")[1:]
-    chart.y_axis.majorGridlines.spPr = GraphicalProperties()
-    chart.y_axis.majorGridlines.spPr.line.solidFill = palette.colour("line")[1:]
+    thin = GraphicalProperties()
+    thin.line.solidFill = palette.colour("line")[1:]
+    chart.y_axis.majorGridlines = ChartLines(spPr=thin)
     for title, size, bold in (
-        (chart.title, 1200, True), (chart.x_axis.title, 900, False), (chart.y_axis.title, 900, False),
+        (chart.title, 1200, True), (chart.x_axis.title, 900, False),
+        (chart.y_axis.title, 900, False),
     ):  # fmt: skip
-        if title is not None:
+        if title is not None and title.tx is not None and title.tx.rich is not None:
             look = CharacterProperties(sz=size, b=bold, solidFill=palette.colour("ink")[1:])
             for paragraph in title.tx.rich.paragraphs:
                 paragraph.pPr = ParagraphProperties(defRPr=look)
@@ -247,13 +254,16 @@ def _calm(chart: BarChart | LineChart) -> None:
     chart.graphical_properties = GraphicalProperties(ln=LineProperties(noFill=True))
 
 
-def cover_sheet(book: Book, plan: Plan, at: Addresses, plan_hash: str, contents: list[tuple[str, str]]) -> None:
+def cover_sheet(
+    book: Book, plan: Plan, at: Addresses, plan_hash: str, contents: list[tuple[str, str]]
+) -> None:
     """What it is, its check light, how to read it, and what is inside."""
     ws = book.workbook[COVER]
     ws.sheet_view.showGridLines = False
     scenario = plan.inputs.scenario
     facts = [
-        ("Scenario", plan.name), ("As of", str(scenario["as_of"])), ("Owner", str(scenario["owner"])),
+        ("Scenario", plan.name), ("As of", str(scenario["as_of"])),
+        ("Owner", str(scenario["owner"])),
         ("Engine", str(scenario["engine"])), ("Cases", f"{len(plan.cases)}"),
         ("Left out", f"{sum(plan.inputs.dropped.values())} combinations that make no sense"),
         ("Plan", plan_hash), ("capsheet", product_version()),
@@ -293,7 +303,7 @@ def cover_sheet(book: Book, plan: Plan, at: Addresses, plan_hash: str, contents:
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")
     ws.page_setup.orientation = "portrait"
-    ws.page_setup.fitToHeight = 1
+    fit_pages(ws, 1, 1)
 
 
 def _legend(book: Book, ws: Worksheet, row: int) -> int:
@@ -307,12 +317,13 @@ def _legend(book: Book, ws: Worksheet, row: int) -> int:
     )
     for role, text in lines:
         row += 1
-        book.text(ws, f"A{row}", {"input": "1,234"}.get(role, "1,234"))
+        book.text(ws, f"A{row}", "1,234")
         ws[f"A{row}"].font = styles.font(role)
         if role == "input":
             ws[f"A{row}"].fill = styles.fill("input-surface")
         book.text(ws, f"B{row}", text)
     row += 1
-    book.text(ws, f"B{row}", "Memory is positive; a negative spare is a shortfall. GiB is 2^30 bytes, "
+    book.text(ws, f"B{row}", "Memory is positive; a negative spare is a shortfall. GiB is "
+              "2^30 bytes, "
               "GB is 10^9 bytes. Workings are in base units.")  # fmt: skip
     return row + 2

@@ -12,6 +12,7 @@ from planner.metric_files import FieldEntry
 from planner.planning import Plan
 from reports.workbook.address import Addresses
 from reports.workbook.rows_text import Scalar
+from reports.workbook.styles import Role
 from reports.workbook.tables import FIRST, Book, Table, TableColumn
 
 INPUTS, CONSTANTS = "Inputs", "Constants"
@@ -83,22 +84,23 @@ def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, f
     ]
     columns = [
         *_common(rows, "derived"),
-        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45,
-                    wrap=True),
+        TableColumn(
+            "meaning", "What it means", [r.meaning for r in rows], role="note", width=45, wrap=True
+        ),
     ]
     table = book.table(ws, columns, len(rows), 1)
     _place(book, rows, CONSTANTS, at, named=False)
     return table
 
 
-def _common(rows: Sequence[_Row], role: str) -> list[TableColumn]:
+def _common(rows: Sequence[_Row], role: Role) -> list[TableColumn]:
     return [
         TableColumn("label", "What", [r.label for r in rows], role="key"),
         TableColumn("name", "Name in formulas", [r.key for r in rows], role="note"),
         TableColumn("value", "Value", [r.value for r in rows], role=role, width=18,
                     number_format=_NUMBER),
         TableColumn("unit", "Unit", ["" if r.unit == "1" else r.unit for r in rows], role="key"),
-    ]  # type: ignore[arg-type]  # fmt: skip
+    ]  # fmt: skip
 
 
 def _place(book: Book, rows: Sequence[_Row], sheet: str, at: Addresses, named: bool) -> None:
@@ -127,7 +129,9 @@ def _rule(row: _Row) -> DataValidation | None:
     if row.entry.range is None:
         return None
     low, high = row.entry.range
-    return DataValidation("decimal", operator="between", formula1=f"{low:g}", formula2=f"{high:.0f}")
+    return DataValidation(
+        "decimal", operator="between", formula1=f"{low:g}", formula2=f"{high:.0f}"
+    )
 
 
 def _assumptions(plan: Plan) -> list[_Row]:

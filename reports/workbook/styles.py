@@ -9,6 +9,20 @@ from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 
 from reports.palette import argb
 
+__all__ = [
+    "Role",
+    "argb",
+    "body",
+    "fill",
+    "font",
+    "heading",
+    "link",
+    "rule_fill",
+    "sentence",
+    "title",
+    "unit",
+]
+
 FONT = "Calibri"
 Role = Literal["key", "input", "catalog", "derived", "threshold", "linked", "note", "check"]
 
@@ -35,6 +49,11 @@ def font(role: str = "ink", **how: Any) -> Font:
 def fill(role: str) -> PatternFill:
     """A solid fill in the colour of a role."""
     return PatternFill("solid", fgColor=argb(role))
+
+
+def rule_fill(role: str) -> PatternFill:
+    """The fill of a conditional format."""
+    return PatternFill(bgColor=argb(f"{role}-surface"))
 
 
 def title(cell: Cell) -> None:

@@ -7,9 +7,12 @@ data from row 8. Every formula is written together with its value.
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,8 @@ from openpyxl.styles import Alignment
 from openpyxl.utils import get_column_letter
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.header_footer import HeaderFooterItem, _HeaderFooterPart
+from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from reports.numbers import display_width
@@ -47,7 +52,11 @@ Values = NDArray[np.float64] | NDArray[np.bool_] | Sequence[Scalar] | Sequence[s
 
 def quote(sheet: str) -> str:
     """A sheet name as formulas write it."""
-    return sheet if sheet.isalnum() and not sheet[0].isdigit() else "'" + sheet.replace("'", "''") + "'"
+    return (
+        sheet
+        if sheet.isalnum() and not sheet[0].isdigit()
+        else "'" + sheet.replace("'", "''") + "'"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +130,7 @@ class Book:
 
     def sheet(self, name: str, title: str, answers: str, tab: str) -> Worksheet:
         """A new sheet with title, sentence and back-link."""
-        ws = self.workbook.create_sheet(name)
+        ws: Worksheet = self.workbook.create_sheet(name)
         ws.sheet_properties.tabColor = styles.argb(styles.TAB[tab])
         self.text(ws, "A1", title)
         styles.title(ws["A1"])
@@ -152,7 +161,9 @@ class Book:
         """A defined name for one cell or range."""
         self.workbook.defined_names[name] = DefinedName(name, attr_text=target)
 
-    def table(self, ws: Worksheet, columns: Sequence[TableColumn], count: int, freeze: int) -> Table:
+    def table(
+        self, ws: Worksheet, columns: Sequence[TableColumn], count: int, freeze: int
+    ) -> Table:
         """Put a table on a sheet; ``freeze`` key columns stay in view."""
         letters: dict[str, str] = {}
         for number, column in enumerate(columns, 1):
@@ -231,15 +242,15 @@ class Book:
         ws.page_setup.orientation = "landscape"
         ws.page_setup.paperSize = 9  # A4
         ws.page_setup.pageOrder = "overThenDown"
-        ws.page_setup.fitToWidth = max(1, round(sum(shown) / _PAGE_WIDTH))
-        ws.page_setup.fitToHeight = 0
-        ws.sheet_properties.pageSetUpPr.fitToPage = True
+        fit_pages(ws, max(1, round(sum(shown) / _PAGE_WIDTH)), 0)
         ws.page_margins.left = ws.page_margins.right = ws.page_margins.top = 0.4
         ws.page_margins.bottom = 0.65
         ws.page_margins.footer = 0.3
-        ws.oddFooter.left.text = "capsheet"
-        ws.oddFooter.center.text = "&A"
-        ws.oddFooter.right.text = "&P of &N"
+        ws.HeaderFooter.oddFooter = HeaderFooterItem(
+            left=_HeaderFooterPart("capsheet"),
+            center=_HeaderFooterPart("&A"),
+            right=_HeaderFooterPart("&P of &N"),
+        )
 
     def save(self, path: Path, date: str, title: str, document: str) -> None:
         """Write the book whole to a temporary name and move it into place."""
@@ -255,11 +266,17 @@ class Book:
                 continue
             found = cell_styles(xml, FIRST)
             placed = [body(found) for body in bodies]
-            package.set_stream(part, lambda xml=xml, placed=placed: insert_rows_xml(xml, placed))
+            package.set_stream(part, partial(insert_rows_xml, xml, placed))
         set_core(package, date, title)
         set_full_calc(package, True)
         embed(package, "plan", document.encode())
         package.write(path)
+
+
+def fit_pages(ws: Worksheet, wide: int, tall: int) -> None:
+    """Fit the sheet on so many pages; 0 tall is as many as it takes."""
+    ws.page_setup.fitToWidth, ws.page_setup.fitToHeight = wide, tall
+    ws.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
 
 
 def _body_maker(
@@ -285,7 +302,7 @@ def _runs(columns: Sequence[TableColumn], count: int) -> list[tuple[int, int, in
         return [(0, count, 1)]
     lines = [max(_lines(c, row) for c in wrapped) for row in range(count)]
     edges = [0, *(i for i in range(1, count) if lines[i] != lines[i - 1]), count]
-    return [(a, b, lines[a]) for a, b in zip(edges, edges[1:], strict=False)]
+    return [(a, b, lines[a]) for a, b in itertools.pairwise(edges)]
 
 
 def _lines(column: TableColumn, row: int) -> int:
@@ -337,7 +354,9 @@ def _width(column: TableColumn) -> float:
 
 def _body_width(column: TableColumn) -> float:
     if isinstance(column.values, np.ndarray):
-        known = column.values[np.isfinite(column.values)] if column.values.dtype == float else []
+        if column.values.dtype == np.bool_:
+            return 6
+        known = column.values[np.isfinite(column.values)]
         if not len(known):
             return 6
         digits = len(f"{float(np.abs(known).max()):,.0f}")
@@ -345,15 +364,18 @@ def _body_width(column: TableColumn) -> float:
     return max((display_width(str(v)) for v in list(column.values)[:2000]), default=0)
 
 
+rule: Any = FormulaRule  # its stub has no types
+
+
 def verdict_rules(ws: Worksheet, cells: str, corner: str) -> None:
     """Good and bad words get their colour beside the word; errors are unknown figures in muted."""
     for word, role in (("fits", "good"), ("does not fit", "bad"), ("unknown", "warn")):
         ws.conditional_formatting.add(
             cells,
-            FormulaRule(
+            rule(
                 formula=[f'{corner}="{word}"'],
                 font=styles.font(role, bold=True),
-                fill=_solid(role),
+                fill=styles.rule_fill(role),
                 stopIfTrue=True,
             ),
         )
@@ -362,9 +384,5 @@ def verdict_rules(ws: Worksheet, cells: str, corner: str) -> None:
 def unknown_rule(ws: Worksheet, cells: str, corner: str) -> None:
     """Unknown figures are errors in cells; they read muted, not alarming."""
     ws.conditional_formatting.add(
-        cells, FormulaRule(formula=[f"ISERROR({corner})"], font=styles.font("muted", italic=True))
+        cells, rule(formula=[f"ISERROR({corner})"], font=styles.font("muted", italic=True))
     )
-
-
-def _solid(role: str) -> styles.PatternFill:
-    return styles.PatternFill(bgColor=styles.argb(f"{role}-surface"))

@@ -1,4 +1,4 @@
-"""Sheets of variants: a block of rows for each value of the replaced input, and a matrix to read."""
+"""Sheets of variants: a block of rows for each replaced value, and a matrix to read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ import numpy as np
 from openpyxl.utils import get_column_letter
 
 from planner.engine import Array
-from planner.expr.check import CASE, GROUP
-from planner.expr.to_cells import to_cells
+from planner.expr.check import GROUP
+from planner.expr.to_cells import Ref, to_cells
 from planner.metrics import SLOTS, Metric
 from planner.units import parse_unit
-from reports.workbook.case_sheets import (
-    CASES,
-    CaseSheets,
+from reports.workbook.case_columns import (
     case_numbers,
     cell_values,
     figure_format,
     metric_format,
-    sheet_name,
 )
+from reports.workbook.case_sheets import CASES, CaseSheets, sheet_name
 from reports.workbook.tables import (
     FIRST,
     Table,
@@ -58,9 +56,7 @@ class VariantSheets:
     def _wanted(self) -> list[Metric]:
         """Metrics that follow from the replaced input and are shown or needed by a reduction."""
         metrics = self.plan.metrics
-        follows = {
-            n for n in metrics.metrics if metrics.depends(n, self.variant.replaces)
-        }
+        follows = {n for n in metrics.metrics if metrics.depends(n, self.variant.replaces)}
         wanted: set[str] = set()
         todo = [*self.variant.shows, *(m.name for m in metrics.in_order()
                                        if m.variant == self.name)]  # fmt: skip
@@ -90,7 +86,6 @@ class VariantSheets:
 
     def write_workings(self) -> Table:
         """A block of rows per rung; each row repeats its case with one input replaced."""
-        metrics = self.plan.metrics
         ws = self.book.sheet(
             self.workings, f"{self.variant.label}: workings",
             f"{self.variant.meaning}: a block of rows for each value, a row a case.", "calculation",
@@ -107,7 +102,6 @@ class VariantSheets:
         cells = f"A{FIRST}:{get_column_letter(len(first))}{FIRST + count - 1}"
         verdict_rules(ws, cells, f"A{FIRST}")
         unknown_rule(ws, cells, f"A{FIRST}")
-        assert metrics is self.plan.metrics
         return table
 
     def _block(self, rung: int) -> list[TableColumn]:
@@ -158,16 +152,19 @@ class VariantSheets:
             column = values if slot is None else np.broadcast_to(values, (SLOTS, self.cases))[slot]
             columns.append(
                 TableColumn(
-                    f"{metric.name}{suffix}", f"{metric.label}{suffix}",
-                    cell_values(column, metric.type), unit=unit,
+                    f"{metric.name}{suffix}",
+                    f"{metric.label}{suffix}",
+                    cell_values(column, metric.type),
+                    unit=unit,
                     role="note" if metric.part_of else "derived",
                     formula=to_cells(metric.tree, self._ref(slot or 0, parent), self._span(parent)),
-                    number_format=shown, outline=1 if slot else 0,
-                )  # fmt: skip
+                    number_format=shown,
+                    outline=1 if slot else 0,
+                )
             )
         return columns
 
-    def _ref(self, slot: int, parent: str):  # type: ignore[no-untyped-def]
+    def _ref(self, slot: int, parent: str) -> Ref:
         outside = self.at.ref(self.workings, slot, parent)
 
         def find(name: str) -> str:
@@ -179,7 +176,7 @@ class VariantSheets:
 
         return find
 
-    def _span(self, parent: str):  # type: ignore[no-untyped-def]
+    def _span(self, parent: str) -> Ref:
         outside = self.at.span(self.workings, parent)
 
         def find(name: str) -> str:
@@ -220,12 +217,15 @@ class VariantSheets:
             values = self._values(metric, k)
             columns.append(
                 TableColumn(
-                    f"{name}_{k + 1}", f"{rung:,.0f} tokens",
+                    f"{name}_{k + 1}",
+                    f"{rung:,.0f} tokens",
                     cell_values(values / factor if factor != 1.0 else values, metric.type),
-                    unit=display_text(metric), formula=f"{cell}/{unit}" if factor != 1.0 else cell,
-                    number_format=shown, group="" if k else metric.label,
+                    unit=display_text(metric),
+                    formula=f"{cell}/{unit}" if factor != 1.0 else cell,
+                    number_format=shown,
+                    group="" if k else metric.label,
                     heading_formula=(self.at.fixed[f"{self.name}_{k + 1}"], float(rung)),
-                )  # fmt: skip
+                )
             )
         return columns
 
@@ -247,6 +247,3 @@ def display_units(metrics: list[Metric]) -> dict[str, float]:
         if metric.type.kind == "number" and metric.display.factor != 1:
             found[metric.display.text] = float(parse_unit(metric.display.text).factor)
     return found
-
-
-__all__ = ["CASE", "VariantSheets", "display_text", "display_units"]

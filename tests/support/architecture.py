@@ -37,6 +37,8 @@ LAYERS: dict[str, int] = {
     "planner.catalog": 3,
     "planner.metric_files": 2,
     "planner.metric_checks": 3,
+    "planner.metric": 3,
+    "planner.metric_reading": 3,
     "planner.metrics": 3,
     "planner.cuts": 3,
     "planner.importers.": 3,
