@@ -18,9 +18,6 @@ from planner.metrics import Metric, MetricSet
 
 Array = NDArray[Any]
 
-BLOCK = 8192
-"""Cases evaluated at a time: the columns of one block stay in the processor's cache."""
-
 
 class Columns:
     """Evaluates metrics on demand over given input columns; each is computed once."""
@@ -133,7 +130,8 @@ def _flags(values: Array) -> Array:
 
 
 def _has_failures(values: Array) -> bool:
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())
+    # A minimum keeps NaN, and takes one pass without a temporary array.
+    return values.dtype.kind == "f" and bool(values.size) and bool(np.isnan(values.min()))
 
 
 def evaluate(
@@ -141,33 +139,10 @@ def evaluate(
     given: Mapping[str, Array],
     variant_values: Mapping[str, Array] | None = None,
 ) -> dict[str, Array]:
-    """Every metric of the set as full columns, evaluated in blocks of cases.
+    """Every metric of the set as whole columns; ``given``: every field, as for ``Columns``.
 
-    ``given``: every field, as for ``Columns``. Plan metrics are computed over all cases at once.
+    Whole columns beat blocks that fit the cache: the results have to be kept, and writing them to
+    fresh memory is what costs (``benchmarks/evaluate.py``).
     """
-    whole = Columns(metrics, given, variant_values)
-    cases = whole.cases
-    ordinary = [m for m in metrics.metrics.values() if m.type.grain > 0 and not m.variant]
-    if cases > BLOCK:
-        out = _in_blocks(metrics, given, variant_values, ordinary, cases)
-        whole = Columns(metrics, given, variant_values, out)
-    return {m.name: whole[m.name] for m in metrics.metrics.values() if not m.variant}
-
-
-def _in_blocks(
-    metrics: MetricSet,
-    given: Mapping[str, Array],
-    variant_values: Mapping[str, Array] | None,
-    wanted: list[Metric],
-    cases: int,
-) -> dict[str, Array]:
-    parts: dict[str, list[Array]] = {m.name: [] for m in wanted}
-    for start in range(0, cases, BLOCK):
-        block = Columns(
-            metrics,
-            {n: v[..., start : start + BLOCK] if v.ndim else v for n, v in given.items()},
-            variant_values,
-        )
-        for metric in wanted:
-            parts[metric.name].append(block[metric.name])
-    return {name: np.concatenate(blocks, axis=-1) for name, blocks in parts.items()}
+    columns = Columns(metrics, given, variant_values)
+    return {m.name: columns[m.name] for m in metrics.metrics.values() if not m.variant}
