@@ -26,7 +26,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from planner.errors import InputError, Problem, nearest, one_of
-from planner.units import UnitError, example, parse_quantity
+from planner.units import UnitError, example, parse_quantity, quantity_words
 from planner.yamlfile import Key, YamlFile
 
 Confidence = Literal[
@@ -38,9 +38,13 @@ UNSOURCED = ("recalled", "assumed")
 DEFAULT_SOURCE = "default"
 ID_PATTERN = r"^[a-z0-9.-]*[a-z][a-z0-9.-]*$"
 URL_PATTERN = r"^https?://\S+$"
+NAME_PATTERN = r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"
+DAY_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _PATTERNS = {
     ID_PATTERN: "small letters, digits, '.' and '-', a letter among them",
     URL_PATTERN: "an address that starts with https://",
+    NAME_PATTERN: "small letters, digits, '.', '_' and '-', a letter or digit at both ends",
+    DAY_PATTERN: "a day such as '2026-11-29'",
 }
 _FACT_KEYS = {"value", "source", "confidence", "note"}
 
@@ -55,21 +59,22 @@ def _quantity(unit: str, whole: bool, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise refusal(f"a number with a unit such as {example(unit)}", _shown(value))
+        raise refusal(quantity_words(unit), shown(value))
     try:
         number = parse_quantity(str(value), unit)
     except UnitError as error:
         raise refusal(error.expected, error.found, error.hint) from None
     except (ValueError, OverflowError):
-        raise refusal(f"a number with a unit such as {example(unit)}", _shown(value)) from None
+        raise refusal(quantity_words(unit), shown(value)) from None
     if number < 0:
-        raise refusal("0 or more", _shown(value))
+        raise refusal("0 or more", shown(value))
     if whole and number != int(number):
-        raise refusal("a whole number", _shown(value))
+        raise refusal("a whole number", shown(value))
     return number
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as messages name it."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -300,7 +305,7 @@ def _problem(error: dict[str, Any], file: YamlFile, kind: type[Part]) -> Problem
 
 def _plain_words(error: dict[str, Any]) -> tuple[str, str, str]:
     context = error.get("ctx") or {}
-    found = _shown(error["input"])
+    found = shown(error["input"])
     expected = {
         "string_type": "a text",
         "int_type": "a whole number",

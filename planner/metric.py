@@ -140,7 +140,7 @@ def _cases_text(entry: MetricEntry) -> str:
 
 def formula_problem(declared: Declared, error: FormulaError) -> Problem:
     """The problem at its column where the formula stands on one line, else at its start."""
-    key = (*declared.key, "formula")
+    key = (*declared.key, "cases" if declared.entry.cases else "formula")
     span = declared.file.span(key if key in declared.file.value_spans else declared.key)
     one_line = declared.entry.formula is not None and declared.entry.formula in span.text
     place = span.shifted(error.at, error.length) if one_line else span

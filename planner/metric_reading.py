@@ -184,9 +184,19 @@ class _Checking:
             self._check(declared)
         except FormulaError as error:
             self.failed.add(name)
-            self.problems.append(formula_problem(declared, error))
+            problem = formula_problem(declared, error)
+            self.problems.append(replace(problem, hint=self._blamed(declared, problem.hint)))
         finally:
             self.open.pop()
+
+    def _blamed(self, declared: Declared, hint: str) -> str:
+        """The hint of a built-in formula that fails because a name in it was replaced."""
+        if declared.origin or not self.reading.replaced:
+            return hint
+        used = [n for n in names(formula_of(declared.entry)[1]) if n in self.reading.replaced]
+        new = [self.reading.declared[n] for n in used]
+        places = [f"'{d.name}' is replaced at {d.file.span(d.key, of_key=True)}" for d in new]
+        return "; ".join([*places, *([hint] if hint else [])])
 
     def _check(self, declared: Declared) -> None:
         entry = declared.entry
@@ -217,10 +227,11 @@ class _Checking:
             self.problems.append(declared.problem("formula", *wrong))
             return None, None
         if found.kind == "number" and not found.free and found.dimension != unit.dimension:
+            base = dimension_text(unit.dimension)
             self.problems.append(
                 declared.problem(
                     "formula",
-                    f"a result in {entry.unit} ({dimension_text(unit.dimension)})",
+                    f"a result in {entry.unit}" + (f" ({base})" if base != entry.unit else ""),
                     f"a result in {dimension_text(found.dimension)}",
                     factor_hint(unit.dimension, found.dimension),
                 )

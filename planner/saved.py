@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -20,8 +21,9 @@ from planner.engine import Array, Columns
 from planner.errors import InputError, Problem, Span
 from planner.expr.check import Type
 from planner.facts import Fact, GroupFacts
+from planner.figures import DAY_PATTERN, NAME_PATTERN
 from planner.inputs import Case, Inputs, Origin, Source
-from planner.metrics import MetricSet
+from planner.metrics import SLOTS, MetricSet
 from planner.planning import Plan
 
 FORMAT = "capsheet plan"
@@ -169,9 +171,15 @@ def load(path: str | Path) -> Plan:
 def loads(text: str, name: str) -> Plan:
     """A plan from JSON text; ``name`` is how messages call it. Raises as :func:`load`."""
     try:
-        doc = json.loads(text)
+        doc = json.loads(text, parse_constant=_no_number)
+        if "\\ud" in text.lower():  # half a character, which no output could hold
+            json.dumps(doc, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        span = Span(name, error.lineno, error.colno)
+        raise InputError(Problem(span, "", "a saved plan (JSON)", error.msg.lower())) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(Problem(Span(name), "", "a saved plan (JSON)", str(error))) from None
+        found = "half a character" if isinstance(error, UnicodeEncodeError) else str(error)
+        raise InputError(Problem(Span(name), "", "a saved plan (JSON)", found)) from None
     if not isinstance(doc, dict) or doc.get("format") != FORMAT:
         raise InputError(Problem(Span(name), "format", f"'{FORMAT}'", "another document"))
     if doc.get("version") != VERSION:
@@ -182,11 +190,17 @@ def loads(text: str, name: str) -> Plan:
     try:
         return _from_document(doc, name)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        found = f"{type(error).__name__}: {error}"
+        words = "no key" if isinstance(error, KeyError) else f"{type(error).__name__}:"
+        found = f"{words} {error}"
         raise InputError(Problem(Span(name), "", "a complete saved plan", found)) from None
 
 
+def _no_number(word: str) -> float:
+    raise ValueError(f"the number {word}")
+
+
 def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
+    _check_scenario(doc["scenario"])
     metrics = MetricSet.of_declarations(doc["declarations"], name)
     facts = {
         key: {n: _read_fact(f) for n, f in entry.items()}
@@ -207,8 +221,22 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
         {k: {n: Source(**s) for n, s in v.items()} for k, v in _flat(doc["sources"]).items()},
     )  # fmt: skip
     saved = {m: _column(v, metrics.type_of(m)) for m, v in doc["values"].items()}
+    shapes = ((), (len(inputs.cases),), (SLOTS, len(inputs.cases)))
+    for metric, column in saved.items():
+        if column.shape != shapes[metrics.type_of(metric).grain]:
+            raise ValueError(f"'{metric}' has {column.shape} values")
     variants = {n: np.asarray(v, dtype=np.float64) for n, v in inputs.ladders.items()}
     return Plan(inputs, metrics, Columns(metrics, inputs.columns(metrics), variants, saved))
+
+
+def _check_scenario(scenario: Mapping[str, Any]) -> None:
+    """What file names and pages take from the scenario must be what a scenario may hold."""
+    for key in ("name", "title", "as_of", "owner", "note"):
+        if not isinstance(scenario[key], str):
+            raise ValueError(f"scenario.{key} is no text")
+    for key, pattern in (("name", NAME_PATTERN), ("as_of", DAY_PATTERN)):
+        if not re.fullmatch(pattern, scenario[key]):
+            raise ValueError(f"scenario.{key} is '{scenario[key]}'")
 
 
 def _origin(data: Mapping[str, Any]) -> Origin:

@@ -6,21 +6,31 @@ import copy
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, Field, StrictStr
+from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
 
 from planner import yamlfile
 from planner.catalog import Catalog
 from planner.errors import InputError, Problem, Span, nearest, one_of
 from planner.facts import Fact, GroupFacts
-from planner.figures import Part, Texts, listed, read_record
+from planner.figures import (
+    DAY_PATTERN,
+    NAME_PATTERN,
+    Part,
+    Texts,
+    listed,
+    read_record,
+    refusal,
+    shown,
+)
 from planner.inputs import DROPS, Case, Inputs, Origin, Source
 from planner.metric_files import FieldEntry
 from planner.metrics import MetricSet
-from planner.units import UnitError, parse_quantity
+from planner.units import UnitError, parse_quantity, quantity_words
 from planner.yamlfile import Key, YamlFile
 
 MAX_CASES = 200_000
@@ -32,7 +42,18 @@ def _rows(value: Any) -> Any:
 
 
 Values = Annotated[tuple[Any, ...], BeforeValidator(_rows), Field(min_length=1)]
-Slug = Annotated[StrictStr, Field(pattern=r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$", max_length=60)]
+
+
+def _day(text: str) -> str:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise refusal("a day of the calendar", f"'{text}'") from None
+    return text
+
+
+Slug = Annotated[StrictStr, Field(pattern=NAME_PATTERN, max_length=60)]
+Day = Annotated[StrictStr, Field(pattern=DAY_PATTERN), AfterValidator(_day)]
 
 
 class PrecisionEntry(Part):
@@ -58,7 +79,7 @@ class ScenarioEntry(Part):
 
     name: Slug
     title: StrictStr
-    as_of: Annotated[StrictStr, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    as_of: Day
     owner: StrictStr = "unknown"
     note: StrictStr = ""
     engine: StrictStr = "plain"
@@ -106,9 +127,11 @@ def _with_setting(file: YamlFile, setting: str) -> YamlFile:
             hint = f"'{part}' is no mapping; set it as a whole: {part}=[...]"
             raise InputError(Problem(Span(name), "", "a key of the scenario", f"'{key}'", hint))
     place[path[-1]] = given.data
+    # What stood there before has no place any more.
+    keys = {k: span for k, span in file.key_spans.items() if k[: len(path)] != path}
+    values = {k: span for k, span in file.value_spans.items() if k[: len(path)] != path}
     moved = {(*path, *k): Span(name) for k in given.value_spans}
-    keys = {**file.key_spans, path: Span(name)}
-    return YamlFile(file.name, data, file.lines, keys, {**file.value_spans, **moved})
+    return YamlFile(file.name, data, file.lines, {**keys, path: Span(name)}, {**values, **moved})
 
 
 # ---- resolving ---------------------------------------------------------------------------------
@@ -190,8 +213,11 @@ class _Resolving:
         """A value of a field in base units, checked against the field's kind and range."""
         field_entry = self.metrics.fields[name]
         written = self.metrics.written_unit(name)
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            self.problems.append(self.file.problem(key, quantity_words(written), shown(value)))
+            return 1.0
         try:
-            number = parse_quantity("" if value is None else str(value), written)
+            number = parse_quantity(str(value), written)
         except UnitError as error:
             self.problems.append(self.file.problem(key, error.expected, error.found, error.hint))
             return 1.0
@@ -364,4 +390,5 @@ def _out_of_range(entry: FieldEntry, number: float) -> str:
     if number >= 1e14:
         return "less than 1e14"
     low, high = entry.range or (0.0, 1e14)
-    return "" if low <= number <= high else f"a value from {low:g} to {high:g} {entry.unit}"
+    unit = "" if entry.unit == "1" else f" {entry.unit}"
+    return "" if low <= number <= high else f"a value from {low:g} to {high:g}{unit}"

@@ -187,7 +187,7 @@ def parse_quantity(text: str, wanted: str) -> float:
     unit = parse_unit(wanted)
     match = _NUMBER.match(text.strip())
     if not match:
-        raise UnitError(f"a number with a unit such as {example(wanted)}", f"'{text}'")
+        raise UnitError(quantity_words(wanted), f"'{text}'")
     number = Fraction(match.group().replace("_", "").replace(",", ""))
     if abs(number) > _MOST:
         raise UnitError("a number below 1e100", f"{match.group()[:20]}")
@@ -195,7 +195,7 @@ def parse_quantity(text: str, wanted: str) -> float:
     if not rest:
         if unit.dimension != NO_DIMENSION:
             raise UnitError(
-                f"a number with a unit such as {example(wanted)}",
+                quantity_words(wanted),
                 f"the bare number {match.group()}",
                 f"add the unit: '{match.group()} {example(wanted).split(' ', 1)[1]}'",
             )
@@ -221,6 +221,13 @@ def example(unit_text: str) -> str:
     """A quantity a person would write for this unit."""
     unit = parse_unit(unit_text)
     return _EXAMPLES.get(dimension_text(unit.dimension), f"1 {unit_text}")
+
+
+def quantity_words(unit_text: str) -> str:
+    """What a message expects where a quantity of this unit must stand."""
+    if parse_unit(unit_text).dimension == NO_DIMENSION:
+        return "a number"
+    return f"a number with a unit such as {example(unit_text)}"
 
 
 def names() -> list[str]:
