@@ -5,8 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.golden import MOVED, Golden
 from support.shared import shared_folder
 from support.tools import NOTICES, REPOSITORY, in_ci
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update", action="store_true", help="Keep new golden files, and list what moved."
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    return Golden(request.config.getoption("--update"))
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +32,10 @@ def shared() -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if MOVED:
+        terminalreporter.section("GOLDEN FILES THAT MOVED")
+    for text in sorted(MOVED):
+        terminalreporter.line(text)
     if NOTICES:
         terminalreporter.section("NOT PROVEN HERE", sep="!", red=True, bold=True)
     for text, tests in sorted(NOTICES.items()):

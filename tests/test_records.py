@@ -347,7 +347,7 @@ def test_model_that_contradicts_itself(old: str, new: str, message: str) -> None
 def test_seven_layer_groups_are_too_many() -> None:
     row = "  - {kind: full_attention, layers: 1, kv_heads: 2, head_dim: 4}\n"
     (found,) = problems(MODEL.replace(row, row * 6), Model)
-    assert "layer_groups: expected at most 6 entries, found a list" in found
+    assert "layer_groups: expected at most 6 entries, found 7 of them" in found
 
 
 # ---- engines and formats ----
