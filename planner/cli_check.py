@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from planner import plausibility, yamlfile
@@ -44,13 +45,13 @@ class Found:
     entries: list[tuple[str, YamlFile]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
-    def summary(self, catalog: Catalog) -> str:
+    def summary(self, catalog: Catalog, with_catalog: bool) -> str:
         """What was checked, in words."""
+        ids = {kind: len(catalog.ids(kind)) if with_catalog else 0 for kind in KINDS}
         counts = {
-            "model": len(catalog.ids("model")), "GPU": len(catalog.ids("gpu")),
-            "engine": len(catalog.ids("engine")), "scenario": len(self.scenarios),
-            "metrics file": len(self.metrics), "single entry": len(self.entries),
-            "saved plan": len(self.plans),
+            "model": ids["model"], "GPU": ids["gpu"], "engine": ids["engine"],
+            "scenario": len(self.scenarios), "metrics file": len(self.metrics),
+            "catalog entry": len(self.entries), "saved plan": len(self.plans),
         }  # fmt: skip
         return ", ".join(_counted(count, words) for words, count in counts.items() if count)
 
@@ -60,8 +61,11 @@ def _counted(count: int, words: str) -> str:
     return f"{count} {words if count == 1 else plural}"
 
 
-def check_files(paths: Iterable[Path]) -> str:
-    """Check the shipped catalog and everything below the paths; gives what was checked.
+def check_files(paths: Sequence[Path]) -> str:
+    """Check everything below the paths; gives what was checked.
+
+    The shipped catalog is checked when no path is given, and together with catalog folders, since
+    entries of both must not claim the same name.
 
     Raises:
         InputError: every problem of every file.
@@ -69,31 +73,34 @@ def check_files(paths: Iterable[Path]) -> str:
     found = Found()
     for path in paths:
         _sort(path, found)
-    problems = found.problems
-    catalog = Catalog.open()
-    try:
-        catalog = Catalog.open(found.catalogs)
-        problems += catalog.check()
-    except InputError as error:
-        problems += error.problems
-    metrics = _check_metrics(found)
-    shipped = sorted((data_dir("catalogs") / "scenarios").glob("*.yaml"))
-    for path in [*shipped, *found.scenarios]:
-        try:
-            resolve(*read_scenario(path), catalog, metrics)
-        except InputError as error:
-            problems += error.problems
+    if not paths:
+        found.scenarios += sorted((data_dir("catalogs") / "scenarios").glob("*.yaml"))
+    with_catalog = bool(found.catalogs) or not paths
+    catalog = Catalog.open(found.catalogs)
+    if with_catalog:
+        found.problems += catalog.check()
+    if found.metrics or found.scenarios:
+        metrics = _check_metrics(found)
+        for path in found.scenarios:
+            _gather(found, partial(_resolve, path, catalog, metrics))
     for path in found.plans:
-        try:
-            load(path)
-        except InputError as error:
-            problems += error.problems
+        _gather(found, partial(load, path))
     for kind, file in found.entries:
-        problems += _check_entry(kind, file, catalog)
-    if problems:
-        raise InputError(problems)
-    found.scenarios += shipped
-    return found.summary(catalog)
+        found.problems += _check_entry(kind, file, catalog)
+    if found.problems:
+        raise InputError(found.problems)
+    return found.summary(catalog, with_catalog)
+
+
+def _resolve(path: Path, catalog: Catalog, metrics: MetricSet) -> None:
+    resolve(*read_scenario(path), catalog, metrics)
+
+
+def _gather(found: Found, act: Callable[[], object]) -> None:
+    try:
+        act()
+    except InputError as error:
+        found.problems += error.problems
 
 
 # ---- what a file is ----------------------------------------------------------------------------
@@ -106,7 +113,9 @@ def _sort(path: Path, found: Found) -> None:
             found.scenarios += sorted((path / "scenarios").glob("*.yaml"))
             return
         for inside in sorted(path.iterdir()):
-            if not inside.name.startswith(".") and (inside.is_dir() or inside.suffix == ".yaml"):
+            if not inside.name.startswith(".") and (
+                inside.is_dir() or inside.suffix in (".yaml", ".yml")
+            ):
                 _sort(inside, found)
     elif path.suffix.lower() == ".json":
         found.plans.append(path)

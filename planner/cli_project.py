@@ -15,10 +15,11 @@ SCHEMAS = ("scenario", "metrics", "model", "gpu", "engine", "format")
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 def check(paths: tuple[Path, ...]) -> None:
-    """Check the shipped catalog and every YAML file below PATH.
+    """Check every YAML file below PATH, or the shipped catalog and scenarios.
 
     PATH is a scenario, a metrics file, a catalog entry, a catalog folder, a saved plan, or a folder
-    with any of them. Prints every problem, and exits with 2 when there is one.
+    with any of them. A catalog folder is checked together with the shipped catalog. Prints every
+    problem, and exits with 2 when there is one.
     """
     from planner.cli_check import check_files
 

@@ -1,4 +1,4 @@
-"""Golden files: what the program must say, kept beside the input; ``pytest --update`` renews them."""
+"""Golden files: what the program must say, kept beside the input; ``--update`` renews them."""
 
 from __future__ import annotations
 
