@@ -6,11 +6,14 @@ Excel reads ``-a^2`` as ``(-a)^2`` and ``2^3^2`` as ``(2^3)^2``; the templates b
 from __future__ import annotations
 
 from collections.abc import Callable
+from string import Formatter
 
-from planner.expr.functions import FUNCTIONS, PRIMARY, Argument, fill
+from planner.expr.functions import FUNCTIONS, POW, PRIMARY, Argument, fill
 from planner.expr.tree import Call, Name, Node, Number, Text
 
 Ref = Callable[[str], str]
+
+_FORMATTER = Formatter()
 
 
 def number_text(value: float) -> str:
@@ -47,4 +50,50 @@ def _compile(node: Node, ref: Ref, span: Ref) -> Argument:
                 else _compile(argument, inner, span)
                 for index, argument in enumerate(args)
             ]
-            return Argument(fill(row.cells, done, row.cells_precedence), row.cells_precedence)
+            template, own = _template(node)
+            return Argument(fill(template, done, own), own)
+
+
+def _template(node: Call) -> tuple[str, int]:
+    """The template of a call and how strongly its result binds."""
+    row = FUNCTIONS[node.function]
+    if row.name == "pow" and isinstance(node.args[1], Number) and node.args[1].value > 0:
+        return "{0:9}^{1}", POW  # the literals 1 and 2 need no guard against 0^0 and odd roots
+    return row.cells, row.cells_precedence
+
+
+def cells_length(tree: Node, name: int) -> int:
+    """Length of the formula when every name takes ``name`` characters.
+
+    Counted and not built: templates repeat their arguments, so a tower of functions grows
+    exponentially.
+    """
+    return _length(tree, name)[0]
+
+
+def _length(node: Node, name: int) -> tuple[int, int]:
+    match node:
+        case Number(value=value):
+            return len(number_text(value)), PRIMARY
+        case Text(value=word):
+            return len(word_text(word)), PRIMARY
+        case Name():
+            return name, PRIMARY
+        case Call(function=function, args=args):
+            template, own = _template(node)
+            done = [_length(a, name) for a in args]
+            if FUNCTIONS[function].reduces == "variant":
+                done[0] = (0, PRIMARY)
+            if "{*}" in template:
+                return len(template) - 3 + sum(n for n, _ in done) + len(done) - 1, own
+            return sum(_piece(part, done) for part in _FORMATTER.parse(template)), own
+
+
+def _piece(
+    part: tuple[str, str | None, str | None, str | None], done: list[tuple[int, int]]
+) -> int:
+    literal, index, wanted, _ = part
+    if index is None:
+        return len(literal)
+    length, precedence = done[int(index)]
+    return len(literal) + length + (2 if wanted and precedence < int(wanted) else 0)
