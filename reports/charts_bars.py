@@ -18,11 +18,15 @@ _FAR = 3.0  # a mark further out than this many times the longest bar is named a
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A value that a bar is read against: a threshold, or the planned point (in the accent)."""
+    """A value that a bar is read against: a threshold, or the planned point (in the accent).
+
+    A ``quiet`` one is drawn without its name, for a value that the bar's note already says.
+    """
 
     label: str
     value: Number
     planned: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +181,17 @@ def _scale(chart: BarChart, column: float) -> Axis:
 
 def _pitch(bar: Bar, column: float) -> float:
     lines = len(wrap(clean(bar.label), column - _GAP, bold=bar.strong)) if column else 1
-    return max(_BAR + _GAP, lines * BODY * LEADING + 6) + (SMALL * LEADING if bar.marks else 0.0)
+    return max(_BAR + _GAP, lines * BODY * LEADING + 6) + (SMALL * LEADING if _named(bar) else 0.0)
+
+
+def _named(bar: Bar) -> bool:
+    return any(not mark.quiet for mark in bar.marks)
 
 
 def _middles(bars: tuple[Bar, ...], pitches: list[float], top: float) -> list[float]:
     middles = []
     for bar, pitch in zip(bars, pitches, strict=True):
-        below = SMALL * LEADING if bar.marks else 0.0
+        below = SMALL * LEADING if _named(bar) else 0.0
         middles.append(top + (pitch - below) / 2)
         top += pitch
     return middles
@@ -237,8 +245,9 @@ def _tag(mark: Mark, chart: BarChart, scale: Axis) -> Tag:
 
 def _marks(canvas: Canvas, bar: Bar, chart: BarChart, scale: Axis, middle: float) -> list[float]:
     tags = [_tag(mark, chart, scale) for mark in bar.marks]
+    named = [tag for tag, mark in zip(tags, bar.marks, strict=True) if not mark.quiet]
     base = middle + _BAR / 2 + SMALL + 2
-    for centre, tag in place(tags, scale.begin, WIDTH, SMALL):
+    for centre, tag in place(named, scale.begin, WIDTH, SMALL):
         tone = tag.tone if tag.tone == "accent" else "muted"
         width = text_width(tag.text, SMALL)
         # A plate instead of a halo: a line across would show through the spaces of the name.
@@ -246,6 +255,7 @@ def _marks(canvas: Canvas, bar: Bar, chart: BarChart, scale: Axis, middle: float
         canvas.text(
             centre, base, tag.text, size=SMALL, tone=tone, anchor="middle", italic=tag.italic
         )
+    for tag in tags:
         if tag.drawn:
             path = [(tag.at, middle - _BAR / 2 - 3), (tag.at, middle + _BAR / 2 + 3)]
             canvas.polyline(path, tag.tone, 2, casing=True)
@@ -263,13 +273,21 @@ def _value(
     end = scale.at(span[1] if span else 0.0)
     if value is not None and value < 0:
         x = end - 5 - width
+        x_note = x + text_width(text) + 6
     else:
-        x = end + 5
         # Step over ticks and lines that would run through the digits, while there is room.
-        for line in sorted(lines):
-            if x - 4 < line < x + width + 3 and line + 5 + width <= WIDTH:
-                x = line + 5
+        x = _beside(end + 5, text_width(text), width, lines)
+        note = text_width(bar.note, SMALL)
+        x_note = _beside(x + text_width(text) + 6, note, note, lines)
     unknown = value is None
     tone = "muted" if unknown else "ink"
     canvas.text(x, base, text, tone=tone, italic=unknown, halo=True)
-    canvas.text(x + text_width(text) + 6, base, bar.note, size=SMALL, tone="muted", halo=True)
+    canvas.text(x_note, base, bar.note, size=SMALL, tone="muted", halo=True)
+
+
+def _beside(x: float, width: float, room: float, lines: list[float]) -> float:
+    """The first place from ``x`` on where a text crosses no line and ``room`` is left after it."""
+    for line in sorted(lines):
+        if x - 4 < line < x + width + 3 and line + 5 + room <= WIDTH:
+            x = line + 5
+    return x

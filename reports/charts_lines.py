@@ -259,7 +259,12 @@ def _end_names(canvas: Canvas, names: list[_Name], right: float, y_axis: Axis) -
     ):
         is_line = name.tone not in ("ink", "muted")
         if not name.italic:
-            path = [(name.x, name.y), (right + 3, name.y), (right + 13, y)]
+            edge = max(name.x, right + 3)
+            if is_line and name.x < right - 3:
+                # A line that ends early must not look as if it went on.
+                canvas.polyline([(name.x, name.y), (edge, name.y)], "muted", 1, dash="1 4")
+            path = [(edge if name.x < right - 3 and is_line else name.x, name.y)]
+            path += [(edge, name.y), (right + 13, y)]
             canvas.polyline(path, name.tone, 2 if is_line else 1.5, dash="" if is_line else "5 4")
         text = cut(name.text, WIDTH - right - 18, SMALL)
         tone = "muted" if name.italic else "ink"

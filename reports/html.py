@@ -13,12 +13,13 @@ from markupsafe import Markup
 
 from planner.errors import InputError, Problem, Span
 from planner.resources import data_dir
-from reports import charts, palette
+from reports import charts, numbers, palette
 from reports.charts import Chart
-from reports.view import Column, Row, Table, Term, View
+from reports.view import Column, FactCell, FactTable, Table, Term, View
 from reports.view_layout import PAGE_ROWS
 
-_BLOCK = 10  # columns that stand side by side on a screen and on paper
+_ROOM, _PADDING = 152, 3  # characters that stand side by side on a screen and on paper
+_SMALL = 9  # tenths of a character that one in small type takes
 _DATA = '<script type="application/json" id="plan-data">'
 _END = "</script>"
 # What could end the element or begin a comment is written as an escape of JSON.
@@ -99,6 +100,7 @@ def _environment() -> Environment:
     environment.filters["describe"] = charts.describe
     environment.filters["mathml"] = lambda term: Markup(_math(term))
     environment.filters["blocks"] = _blocks
+    environment.filters["fact_blocks"] = _fact_blocks
     environment.filters["link"] = _link
     environment.globals["parts"] = _parts
     environment.globals["PAGE_ROWS"] = PAGE_ROWS
@@ -114,21 +116,67 @@ def _math(term: Term) -> str:
 
 
 def _blocks(table: Table) -> Iterator[Sequence[Column]]:
-    """The columns in blocks of about equal size that fit side by side."""
-    count = max(1, -(-len(table.columns) // _BLOCK))
-    size = -(-len(table.columns) // count)
-    for start in range(0, max(1, len(table.columns)), max(1, size)):
-        yield table.columns[start : start + size]
+    """The columns in blocks that fit a screen or a sheet of paper side by side."""
+    for start, stop in _cuts([_width(column) for column in table.columns], _key_width(table)):
+        yield table.columns[start:stop]
 
 
-def _parts(rows: Sequence[Row], index: int) -> list[tuple[str, bool]]:
-    """The key of a row, each part with whether it repeats the row above up to there."""
-    above = rows[index - 1].key if index else ()
+def _fact_blocks(facts: FactTable) -> list[tuple[int, int]]:
+    """The same for catalog facts: first and last position of each block."""
+    key = max(len(label) for _, label in facts.entries) * 2 // 3 + _PADDING
+    widths = []
+    for number, column in enumerate(facts.columns):
+        texts = [cells[number] for cells in facts.cells]
+        body = max(max(len(c.text), _small(c)) for c in texts)
+        head = max(max(map(len, column.label.split())), len(column.label) // 3)
+        widths.append(max(body, head, _SMALL * len(column.unit) // 10, 8) + _PADDING)
+    return _cuts(widths, key)
+
+
+def _small(cell: FactCell) -> int:
+    """The width of what stands below a figure in small type."""
+    marks = sum(len(f"[{number}]") for number in cell.sources)
+    return (marks + 1 + len(cell.confidence)) * _SMALL // 10
+
+
+def _cuts(widths: list[int], key: int) -> list[tuple[int, int]]:
+    """Ranges of about equal size that fit beside the key."""
+    room = max(_ROOM - key, max(widths, default=1))
+    count = max(1, -(-sum(widths) // room))
+    while True:
+        size = max(1, -(-len(widths) // count))
+        cuts = [(at, at + size) for at in range(0, max(1, len(widths)), size)]
+        if size == 1 or all(sum(widths[a:b]) <= room for a, b in cuts):
+            return cuts
+        count += 1
+
+
+def _key_width(table: Table) -> int:
+    drop = 1 if table.is_grouped else 0
+    keys = [numbers.display_width(" · ".join(row.key[drop:])) for row in table.rows[:PAGE_ROWS]]
+    extra = [
+        max([len(label), *(numbers.display_width(row.extra[i]) for row in table.rows[:PAGE_ROWS])])
+        for i, label in enumerate(table.extra_labels)
+    ]
+    return max(keys, default=8) + sum(extra) + _PADDING * (1 + len(extra))
+
+
+def _width(column: Column) -> int:
+    """About the characters that a column takes: its words, unit and values."""
+    head = max(max(map(len, column.label.split()), default=0), len(column.label) // 3)
+    body = max((len(column.text(i)) for i in range(min(len(column.values), 200))), default=0)
+    return max(head, body, _SMALL * len(column.unit) // 10, 8) + _PADDING
+
+
+def _parts(table: Table, index: int, grouped: bool) -> list[tuple[str, bool]]:
+    """The key of a row below its group, each part with whether it repeats the row above."""
+    key = table.rows[index].key
+    above = table.rows[index - 1].key if index else ()
     found, same = [], True
-    for number, part in enumerate(rows[index].key):
+    for number, part in enumerate(key):
         same = same and above[number : number + 1] == (part,)
         found.append((part, same))
-    return found
+    return found[1:] if grouped else found
 
 
 def _link(url: str) -> str:

@@ -1,25 +1,24 @@
-"""A view in the terminal, as Markdown, and as CSV for other programs."""
+"""A view in the terminal; Markdown and CSV are parts of their own."""
 
 from __future__ import annotations
 
-import csv as csv_files
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from planner.errors import InputError, Problem, Span, nearest, one_of
 from reports import numbers, palette
-from reports.view import Check, Column, Ladder, Section, Table, Value, View, machine_name
-from reports.view_tables import rows_of_cases
+from reports.text_csv import table_csv as csv
+from reports.text_find import find
+from reports.text_markdown import markdown
+from reports.view import Check, Column, Ladder, Section, Table, View
+
+__all__ = ["csv", "markdown", "render"]
 
 _GAP = 2
 _LEAST_KEY = 18
-
-
-# ---- terminal ----------------------------------------------------------------------------------
 
 
 def render(
@@ -57,19 +56,8 @@ def _chosen(view: View, names: Sequence[str]) -> Iterator[tuple[Section, Ladder 
         if name == "all":
             yield from ((section, None) for section in view.sections)
             continue
-        section, ladder = _find(view, name)
+        section, ladder = find(view, name)
         yield section, ladder
-
-
-def _find(view: View, name: str) -> tuple[Section, Ladder | None]:
-    found: dict[str, tuple[Section, Ladder | None]] = {s.name: (s, None) for s in view.sections}
-    found |= {ladder.name: (s, ladder) for s in view.sections for ladder in s.ladders}
-    if name not in found:
-        expected = one_of([*found, "all"])
-        raise InputError(
-            Problem(Span("--table"), "", expected, f"'{name}'", nearest(name, [*found, "all"]))
-        )
-    return found[name]
 
 
 def _section(writer: _Writer, section: Section, ladder: Ladder | None) -> None:
@@ -81,11 +69,13 @@ def _section(writer: _Writer, section: Section, ladder: Ladder | None) -> None:
             writer.table(table)
     for one in section.ladders if ladder is None else [ladder]:
         writer.heading(f"{one.label}: {one.meaning}")
-        for grid in one.grids:
+        for grid, also in one.distinct():
             column = grid.columns[0]
             unit = f", {column.unit}" if column.unit else ""
             writer.line(f"{grid.caption}{unit}, by {one.rung_label.lower()} ({one.rung_unit})")
             writer.table(grid, units=False)
+            if also:
+                writer.line(also, "muted")
 
 
 def _ending(writer: _Writer, view: View) -> None:
@@ -130,7 +120,7 @@ class _Writer:
     def table(self, table: Table, *, units: bool = True) -> None:
         """A table with as many columns as fit, and how many were left out."""
         self.blank()
-        grouped = self._is_grouped(table)
+        grouped = table.is_grouped
         key = self._key_width(table, grouped)
         kept = self._fitting(table, units, key)
         drawn = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
@@ -144,11 +134,9 @@ class _Writer:
             drawn.add_column(head, justify=column.align, no_wrap=True, vertical="bottom")
         widths = [key, *_extra_widths(table), *(_width(c, units) for c in kept)]
         drawn.add_row(*(Text("─" * width, style="dim") for width in widths))
-        above = ""
         for index, row in enumerate(table.rows):
-            if grouped and row.key[0] != above:
-                above = row.key[0]
-                drawn.add_row(Text(above, style="bold"))
+            if grouped and table.starts_group(index):
+                drawn.add_row(Text(row.key[0], style="bold"))
             label = "  " + " · ".join(row.key[1:]) if grouped else row.label
             cells = [_styled(column, index) for column in kept]
             drawn.add_row(Text(label), *(Text(e) for e in row.extra), *cells)
@@ -156,22 +144,12 @@ class _Writer:
         self._left_out(table, kept)
 
     def _left_out(self, table: Table, kept: Sequence[Column]) -> None:
-        if table.note:
-            self.line(table.note, "muted")
-        if table.same:
-            same = "; ".join(
-                f"{c.label} {c.text(0, plain=True)} {c.unit}".rstrip() for c in table.same
-            )
-            self.line(f"In every row: {same}.", "muted")
+        for remark in table.remarks():
+            self.line(remark.replace(numbers.MINUS, "-"), "muted")
         missing = len(table.columns) - len(kept)
         if missing:
             plural = "column does" if missing == 1 else "columns do"
             self.line(f"{missing} {plural} not fit into {self.width} characters.", "muted")
-
-    def _is_grouped(self, table: Table) -> bool:
-        """Long keys stand below their first part, which is said once."""
-        long = max((numbers.display_width(row.label) for row in table.rows), default=0)
-        return long > self.width * 0.4 and all(len(row.key) > 1 for row in table.rows)
 
     def _key_width(self, table: Table, grouped: bool) -> int:
         labels = [row.label for row in table.rows]
@@ -234,195 +212,3 @@ def _body_width(column: Column) -> int:
 def _width(column: Column, units: bool) -> int:
     lines = _header(column, units).split("\n")
     return max(_body_width(column), *(numbers.display_width(line) for line in lines))
-
-
-# ---- Markdown ----------------------------------------------------------------------------------
-
-
-def markdown(view: View) -> str:
-    """The view as Markdown: answer, tables, assumptions, checks, sources."""
-    lines = [f"# {_md(view.title)}", "", _md(f"{view.name}, as of {view.as_of}, {view.owner}"), ""]
-    lines += [f"**{_md(view.verdict_line)}**", ""]
-    for tile in view.tiles:
-        lines.append(_md(f"- {tile.label}: {tile.text} {tile.unit} ({tile.bound})"))
-    if view.shared:
-        lines += ["", _md("In every case: " + "; ".join(f"{a} {b}" for a, b in view.shared) + ".")]
-    lines += ["", "## Cases", "", *_md_table(view.summary)]
-    for section in view.sections:
-        lines += _md_section(section)
-    lines += _md_assumptions(view)
-    lines += _md_rest(view)
-    return "\n".join(lines) + "\n"
-
-
-def _md_section(section: Section) -> list[str]:
-    lines = [f"## {_md(section.label)}", "", _md(section.answers), ""]
-    for figure in section.figures:
-        lines += [_md(f"- {figure.label}: {figure.text} {figure.unit}".rstrip())]
-    for table in section.tables:
-        lines += _md_table(table)
-    for ladder in section.ladders:
-        lines += [f"### {_md(ladder.label)}", ""]
-        for grid in ladder.grids:
-            unit = f", {grid.columns[0].unit}" if grid.columns[0].unit else ""
-            across = f"by {ladder.rung_label.lower()} ({ladder.rung_unit})"
-            lines += [_md(f"{grid.caption}{unit}, {across}"), "", *_md_table(grid, units=False)]
-    return lines
-
-
-def _md_table(table: Table, *, units: bool = True) -> list[str]:
-    heads = [table.key_label, *table.extra_labels]
-    for column in table.columns:
-        unit = f" ({column.unit})" if units and column.unit else ""
-        heads.append(column.label + unit)
-    rules = ["---"] * (1 + len(table.extra_labels))
-    rules += ["---:" if c.align == "right" else "---" for c in table.columns]
-    lines = [_md_row(heads), "| " + " | ".join(rules) + " |"]
-    for index, row in enumerate(table.rows):
-        lines.append(_md_row([row.label, *row.extra, *(c.text(index) for c in table.columns)]))
-    notes = [table.note] if table.note else []
-    if table.same:
-        same = "; ".join(f"{c.label} {c.text(0)} {c.unit}".rstrip() for c in table.same)
-        notes.append(f"In every row: {same}.")
-    return [*lines, "", *(line for note in notes for line in (_md(note), ""))]
-
-
-def _md_assumptions(view: View) -> list[str]:
-    lines = ["## Assumptions", "", _md_row(["Input", "Value", "Unit", "Origin", "Reason"])]
-    lines.append("| --- | ---: | --- | --- | --- |")
-    for one in view.assumptions:
-        origin = f"{one.origin}: {one.place}" if one.place else one.origin
-        lines.append(_md_row([one.label, one.text, one.unit, origin, one.note or one.meaning]))
-    return [*lines, ""]
-
-
-def _md_rest(view: View) -> list[str]:
-    lines = [
-        "## Checks",
-        "",
-        _md_row(["Check", "Kind", "State", "Value"]),
-        "| --- | --- | --- | ---: |",
-    ]
-    lines += [_md_row([c.label, c.kind, c.state, c.value]) for c in view.checks]
-    if view.dropped:
-        lines += ["", "## Left out", ""]
-        lines += [_md(f"- {count:,}: {reason}") for reason, count in view.dropped]
-    lines += ["", "## Sources", ""]
-    for source in view.sources:
-        lines.append(_md(f"{source.number}. {source.title} {source.url}".rstrip()))
-    hashes = ", ".join(f"{label} {value}" for label, value in view.provenance.hashes)
-    lines += ["", _md(f"capsheet {view.provenance.version}; {view.provenance.scenario}; {hashes}")]
-    return lines
-
-
-def _md_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(_md(cell).replace("|", "\\|") for cell in cells) + " |"
-
-
-def _md(text: str) -> str:
-    """Text that stays text: no tags, no code, no emphasis, no links."""
-    for character in "\\`*_[]#~":
-        if character in "\\`*_[]~" or text.startswith(character):
-            text = text.replace(character, "\\" + character)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-# ---- CSV ---------------------------------------------------------------------------------------
-
-
-def csv(view: View, table: str, bom: bool = False) -> str:
-    """One table for other programs: a line per case (and layer group or rung), full precision.
-
-    Column names are metric names with their unit. Unknown is the word, what does not apply is
-    empty. Text that a spreadsheet would take for a formula gets an apostrophe in front.
-
-    Args:
-        view: what to show.
-        table: the name of a section, of a set of variants, or ``summary``.
-        bom: begin with a byte order mark, by which spreadsheets know UTF-8.
-
-    Raises:
-        InputError: a table that the plan does not have.
-    """
-    out = io.StringIO()
-    writer = csv_files.writer(out, lineterminator="\n")
-    for line in _records(view, table):
-        writer.writerow([_csv(value) for value in line])
-    return ("\ufeff" if bom else "") + out.getvalue()
-
-
-def _records(view: View, name: str) -> Iterator[list[Value]]:
-    if name in ("summary", "cases"):
-        yield from _table_records(view, [view.summary])
-        return
-    section, ladder = _find(view, name)
-    if ladder is not None:
-        yield from _ladder_records(view, ladder)
-    elif section.tables:
-        yield from _table_records(view, section.tables)
-    elif section.ladders:
-        yield from _ladder_records(view, section.ladders[0])
-    else:
-        yield ["metric", "value", "unit"]
-        for one in section.figures:
-            yield [one.name, one.text, one.unit]
-
-
-def _table_records(view: View, tables: Sequence[Table]) -> Iterator[list[Value]]:
-    """The tables of a section side by side; one with layer groups stands alone."""
-    table = tables[0]
-    columns = table.all_columns()
-    heads = [machine_name(c.name, c.machine_unit) for c in columns]
-    extra = ["group", "layers"] if table.extra_labels else []
-    yield ["case", *_key_names(view), *extra, *heads]
-    rows = rows_of_cases(table)
-    for number, case in enumerate(view.cases):
-        for row in rows.get(number, []):
-            values = [_cell(column, row) for column in columns]
-            yield [case.id, *(v for _, v in case.keys), *table.rows[row].extra, *values]
-
-
-def _ladder_records(view: View, ladder: Ladder) -> Iterator[list[Value]]:
-    heads = [
-        machine_name(g.columns[0].name, g.columns[0].machine_unit) for g in ladder.grids
-    ]  # fmt: skip
-    at = machine_name(f"{ladder.replaces}_at_rung", ladder.machine_unit)
-    yield ["case", *_key_names(view), at, *heads]
-    places = [rows_of_cases(grid) for grid in ladder.grids]
-    for number, case in enumerate(view.cases):
-        for rung, value in enumerate(ladder.rungs):
-            cells = [
-                _cell(grid.columns[rung], place[number][0])
-                for grid, place in zip(ladder.grids, places, strict=True)
-            ]
-            yield [case.id, *(v for _, v in case.keys), value, *cells]
-
-
-def _key_names(view: View) -> list[str]:
-    return [name for name, _ in view.cases[0].keys]
-
-
-def _cell(column: Column, row: int) -> Value:
-    if row in column.absent:
-        return ""
-    value = column.values[row]
-    return numbers.UNKNOWN if value is None else value
-
-
-def _csv(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
-    text = "" if value is None else str(value)
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(text):
-        return "'" + text
-    return text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -12,30 +12,32 @@ from reports.view_axes import Axes
 from reports.view_charts import Charts
 from reports.view_facts import Facts
 from reports.view_glossary import Glossary
+from reports.view_grid import (
+    Column,
+    Kind,
+    Ladder,
+    Row,
+    Table,
+    Tone,
+    Value,
+    text_of,
+)
 from reports.view_headline import Headline
 from reports.view_parts import (
     Assumption,
     CaseName,
     Check,
-    Column,
     FactCell,
     FactColumn,
     FactTable,
     Figure,
     InputTerm,
-    Kind,
-    Ladder,
     Provenance,
-    Row,
     Section,
     SourceItem,
-    Table,
     Term,
     Tile,
-    Tone,
-    Value,
     View,
-    text_of,
 )
 from reports.view_sources import Sources
 from reports.view_tables import Tables

@@ -9,7 +9,13 @@ from functools import cached_property
 from planner.inputs import Case
 from planner.planning import Plan
 from reports import numbers
-from reports.view_parts import CaseName, Row, Value
+from reports.view_grid import (
+    Row,
+    Value,
+)
+from reports.view_parts import (
+    CaseName,
+)
 from reports.view_units import clean, with_unit
 
 

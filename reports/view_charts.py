@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.planning import Plan
+from reports import numbers
 from reports.charts import (
     Bar,
     BarChart,
@@ -18,14 +19,20 @@ from reports.charts import (
     Segment,
     StackChart,
     StackRow,
+    describe,
 )
 from reports.view_axes import Axes
+from reports.view_grid import (
+    Row,
+)
 from reports.view_layout import CHART_LINES, CHART_ROWS
-from reports.view_parts import Row, Section
+from reports.view_parts import (
+    Section,
+)
 from reports.view_units import input_display, metric_display
 
 _LEDGER = ("weights_gpu", "overhead", "kv_pool", "memory_outside")
-_LEDGER_LABELS = ("Weights", "Overhead", "KV pool", "Outside utilisation")
+_LEDGER_LABELS = ("Weights", "Overhead", "KV pool", "Outside")
 
 
 class Charts:
@@ -62,33 +69,47 @@ class Charts:
         if not self._has("max_concurrency", "b_star_kv", "b_star_compute"):
             return None
         rows = self.axes.rows(["max_concurrency"])
-        bars = tuple(self._bar(row) for row in rows[:CHART_ROWS])
+        shown = rows[:CHART_ROWS]
         one = all(case.inputs["tp"] == 1 for case in self.plan.cases)
-        title = (
-            f"How many requests does one {'GPU' if one else 'replica'} hold at the context limit?"
+        chart = BarChart(
+            f"How many requests does one {'GPU' if one else 'replica'} hold at the context limit?",
+            _counted("requests; B* is the batch from which KV reads exceed weight reads", rows),
+            tuple(self._bar(row) for row in shown),
+            kind="count",
         )
-        return BarChart(title, _counted("requests", rows, CHART_ROWS), bars, kind="count")
+        bars = tuple(
+            replace(b, label=t) for b, t in zip(chart.bars, _short_labels(shown), strict=True)
+        )
+        return replace(chart, bars=bars, description=describe(chart))
 
     def _bar(self, row: Row) -> Bar:
-        marks = []
-        for case in row.cases:
-            batch = Mark("planned batch", self._value("batch", case), planned=True)
-            if batch not in marks:
-                marks.append(batch)
-        reads = dict.fromkeys(self._value("b_star_kv", case) for case in row.cases)
-        marks += [Mark("B* KV", value) for value in list(reads)[:2]]
-        return Bar(row.label, self._value("max_concurrency", row.cases[0]), "", tuple(marks))
+        """A bar with the planned batch and the thresholds of its workloads."""
+        batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
+        marks = [Mark("planned batch", value, planned=True) for value in batches]
+        reads = list(dict.fromkeys(self._value("b_star_kv", case) for case in row.cases))
+        note = ", ".join(numbers.show(value) for value in reads[:2])
+        held = self._value("max_concurrency", row.cases[0])
+        # A threshold beyond what memory holds is out of reach: the note names it, no tick shows it.
+        within = [v for v in reads[:2] if v is not None and held is not None and v < held]
+        marks += [Mark("B*", value, quiet=True) for value in within]
+        return Bar(row.label, held, f"B* {note}", tuple(marks))
 
     # ---- ledgers -------------------------------------------------------------------------------
 
     def ledgers(self) -> Chart | None:
         """What the memory of one GPU is made of."""
-        if not self._has(*_LEDGER, "memory_total"):
+        if not self._has(*_LEDGER, "memory_total", "memory_left"):
             return None
         rows = self.axes.rows([*_LEDGER, "memory_total"])
-        stacks = tuple(self._stack(row) for row in rows[:CHART_ROWS])
-        unit = _counted("GiB per GPU", rows, CHART_ROWS)
-        return StackChart("What takes the memory of one GPU?", unit, stacks)
+        shown = rows[:CHART_ROWS]
+        stacks = tuple(self._stack(row) for row in shown)
+        chart = StackChart(
+            "What takes the memory of one GPU?", _counted("GiB per GPU", rows), stacks
+        )
+        short = tuple(
+            replace(s, label=t) for s, t in zip(stacks, _short_labels(shown), strict=True)
+        )
+        return replace(chart, rows=short, description=describe(chart))
 
     def _stack(self, row: Row) -> StackRow:
         case = row.cases[0]
@@ -96,7 +117,11 @@ class Charts:
             Segment(label, self._value(name, case), quiet=name == "memory_outside")
             for name, label in zip(_LEDGER, _LEDGER_LABELS, strict=True)
         )
-        return StackRow(row.label, parts, Mark("all memory", self._value("memory_total", case)))
+        # The whole is marked where the parts run over it; elsewhere they end at it.
+        left = self.plan.value("memory_left", case)
+        short = isinstance(left, float) and left < 0
+        limit = Mark("all memory", self._value("memory_total", case)) if short else None
+        return StackRow(row.label, parts, limit)
 
     # ---- curves --------------------------------------------------------------------------------
 
@@ -143,8 +168,18 @@ class Charts:
         return tuple(lines)
 
 
-def _counted(unit: str, rows: list[Row], limit: int) -> str:
+def _counted(unit: str, rows: list[Row]) -> str:
     """The unit line of a chart, which says when it shows the first rows only."""
-    if len(rows) <= limit:
+    if len(rows) <= CHART_ROWS:
         return unit
-    return f"{unit}; the first {limit} of {len(rows)}, all are in the table"
+    return f"{unit}; the first {CHART_ROWS} of {len(rows)}, all are in the table"
+
+
+def _short_labels(rows: list[Row]) -> list[str]:
+    """Row names in which a first part that repeats the row above is left out."""
+    labels, above = [], ""
+    for row in rows:
+        repeats = len(row.key) > 1 and row.key[0] == above
+        labels.append(" · ".join(row.key[1:] if repeats else row.key))
+        above = row.key[0]
+    return labels

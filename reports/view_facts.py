@@ -8,8 +8,16 @@ from planner.facts import Fact
 from planner.inputs import Origin
 from planner.planning import Plan
 from reports import numbers
+from reports.view_grid import (
+    text_of,
+)
 from reports.view_layout import FACT_KINDS
-from reports.view_parts import Assumption, FactCell, FactColumn, FactTable, text_of
+from reports.view_parts import (
+    Assumption,
+    FactCell,
+    FactColumn,
+    FactTable,
+)
 from reports.view_sources import Sources
 from reports.view_units import clean, input_display, place_words
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from planner import checks
+from planner import checks as plan_checks
 from planner.expr.check import GROUP, PLAN
 from planner.expr.to_math import to_mathml, to_text
-from planner.expr.tree import Name, Node, names, rebuild
+from planner.expr.tree import Call, Name, Node, names, rebuild, walk
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan
 from reports import numbers
+from reports.view_grid import (
+    Kind,
+    Value,
+    text_of,
+)
 from reports.view_layout import LAYOUT
-from reports.view_parts import Check, InputTerm, Kind, State, Term, Value, text_of
+from reports.view_parts import (
+    Check,
+    InputTerm,
+    State,
+    Term,
+)
 from reports.view_sources import Sources
 from reports.view_tables import Tables
 from reports.view_units import clean, input_display, metric_display, unit_words, with_unit
@@ -39,9 +49,10 @@ class Glossary:
         tree = self._without_parts(metric)
         return Term(
             metric.name, clean(entry.label), metric_display(metric)[1], clean(entry.why),
-            clean(metric.text), to_mathml(tree, self._word), source, metric.table,
+            clean(metric.text), _spaced(to_mathml(tree, self._word)), source, metric.table,
             self._limit(metric), clean(replaced_by), clean(because), clean(metric.origin),
             self._worked(metric),
+            self._width(tree),
         )  # fmt: skip
 
     def _without_parts(self, metric: Metric) -> Node:
@@ -59,6 +70,19 @@ class Glossary:
     def _word(self, name: str) -> str:
         return clean(self.metrics.label_of(name))
 
+    def _width(self, node: Node) -> int:
+        """About how many characters wide a formula is once it is set."""
+        if isinstance(node, Name):
+            return len(self._word(node.name))
+        if not isinstance(node, Call):
+            return 4
+        widths = [self._width(arg) for arg in node.args]
+        if node.function == "if":
+            return max(widths[0] + widths[1], widths[2]) + 8
+        if node.function in ("div", "floordiv", "ceildiv"):
+            return max(widths)
+        return sum(widths) + 3 * len(widths)
+
     def _limit(self, metric: Metric) -> str:
         if metric.entry.limit is None:
             return ""
@@ -75,7 +99,8 @@ class Glossary:
         if metric.type.kind != "number" or metric.type.grain == PLAN:
             return ""
         used = names(tree)
-        if not used or any(self.metrics.type_of(n).kind != "number" for n in used):
+        branches = any(isinstance(n, Call) and n.function == "if" for n in walk(tree))
+        if not used or branches or any(self.metrics.type_of(n).kind != "number" for n in used):
             return ""
         text = to_text(tree, self._number)
         if len(text) > _LONGEST:
@@ -125,9 +150,9 @@ class Glossary:
 
     def checks(self) -> tuple[Check, ...]:
         """Integrity first, then policy."""
-        return tuple(self._check(check) for check in checks.checks(self.plan))
+        return tuple(self._check(check) for check in plan_checks.checks(self.plan))
 
-    def _check(self, check: checks.Check) -> Check:
+    def _check(self, check: plan_checks.Check) -> Check:
         metric = self.metrics.metrics[check.name]
         factor, unit, _, kind = metric_display(metric)
         policy = check.kind == "policy"
@@ -151,3 +176,8 @@ def _four(value: float, kind: Kind) -> str:
     if kind != "figure" or value == int(value) or not 1 <= abs(value) < 1000:
         return text_of(value, kind)
     return numbers.fixed(value, 3 - len(str(int(abs(value)))) + 1)
+
+
+def _spaced(mathml: str) -> str:
+    """Browsers drop a space at the end of a text element; one that does not break stays."""
+    return mathml.replace(" </mtext>", "\u00a0</mtext>")

@@ -8,7 +8,14 @@ import numpy as np
 
 from planner.planning import Plan
 from reports.view_axes import Axes
-from reports.view_parts import Tile, Tone, Value, text_of
+from reports.view_grid import (
+    Tone,
+    Value,
+    text_of,
+)
+from reports.view_parts import (
+    Tile,
+)
 from reports.view_units import clean, metric_display
 
 

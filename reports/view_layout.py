@@ -46,7 +46,7 @@ ON_TILES: frozenset[str] = frozenset(LAYOUT["summary"])
 
 SUMMARY: tuple[str, ...] = (
     "verdict", "max_concurrency", "binding", "memory_spare", "longest_context", "b_star_kv",
-    "b_star_compute", "kv_per_token", "weights_gpu", "kv_pool", "kv_read_total", "read_to_stored",
+    "b_star_compute", "kv_per_token", "read_to_stored",
 )  # fmt: skip
 """The main table: the answer, the room, what binds, and the figures that explain it."""
 

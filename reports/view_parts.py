@@ -1,150 +1,12 @@
-"""The parts of a view: frozen, in display units, with the words that a reader sees.
-
-A value is a number, a flag, a word, or None where it is unknown; what does not apply to a row is
-listed in ``absent``. The two never look alike: the word ``unknown`` and a dash.
-"""
+"""The parts of a view: frozen, in display units, with the words that a reader sees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from reports import numbers
 from reports.charts import Chart
-
-Value = float | bool | str | None
-Kind = Literal["figure", "count", "bytes", "ratio", "share", "word", "flag"]
-Tone = Literal["", "good", "warn", "bad", "muted"]
-
-WORD_TONES: dict[str, Tone] = {"fits": "good", "does not fit": "bad", "unknown": "warn"}
-"""Words that are verdicts; every other word is plain."""
-
-
-def text_of(value: Value, kind: Kind, decimals: int | None = None, *, plain: bool = False) -> str:
-    """One value as people read it; ``decimals`` None shows it on its own, without a column."""
-    if value is None:
-        return numbers.UNKNOWN
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or kind in ("word", "flag"):
-        return "yes" if value else "no"
-    if decimals is None:
-        return numbers.show(value, kind, plain=plain)
-    return numbers.fixed(value, decimals, kind=kind, plain=plain)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table: a metric, with its unit said once.
-
-    Attributes:
-        name: the metric's name, the same in every output.
-        label: the heading.
-        unit: the unit for people, such as ``GiB/GPU``; empty for words and pure numbers.
-        machine_unit: the unit as the unit table spells it; ``1`` for pure numbers.
-        kind: how values are shown.
-        decimals: digits after the point of every value.
-        better: ``up``, ``down`` or ``none``.
-        values: a value per row of the table.
-        absent: rows to which the metric does not apply.
-        why: what it says, in one sentence.
-        origin: the user's file that declared it, empty for a built-in metric.
-        priority: what is dropped first where there is no room: the highest number.
-    """
-
-    name: str
-    label: str
-    unit: str
-    machine_unit: str
-    kind: Kind
-    decimals: int
-    better: str
-    values: tuple[Value, ...] = field(repr=False)
-    absent: frozenset[int] = frozenset()
-    why: str = ""
-    origin: str = ""
-    priority: int = 0
-
-    @property
-    def align(self) -> Literal["left", "right"]:
-        """Words stand left, numbers right."""
-        return "left" if self.kind in ("word", "flag") else "right"
-
-    def text(self, row: int, *, plain: bool = False) -> str:
-        """The cell as people read it."""
-        if row in self.absent:
-            return numbers.NOT_APPLICABLE
-        return text_of(self.values[row], self.kind, self.decimals, plain=plain)
-
-    def tone(self, row: int) -> Tone:
-        """How the cell is set: a verdict, muted for what is unknown or does not apply, or plain."""
-        value = self.values[row]
-        if row in self.absent or (value is None and self.kind != "word"):
-            return "muted"
-        return WORD_TONES.get(value, "") if isinstance(value, str) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row: the parts of its key, and the cases that it stands for.
-
-    Attributes:
-        key: words that tell the row from the others, such as model, GPU and workload.
-        cases: positions in ``View.cases``; several where the table does not tell them apart.
-        extra: further key cells with a column of their own, such as the layer group.
-    """
-
-    key: tuple[str, ...]
-    cases: tuple[int, ...]
-    extra: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """The key as one text."""
-        return " · ".join(self.key)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table to read: key columns, then a column per metric (or per rung of a ladder).
-
-    ``same`` holds the columns that have one value in all rows; they are said once, above the table.
-    """
-
-    name: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    key_label: str = "Case"
-    extra_labels: tuple[str, ...] = ()
-    note: str = ""
-    same: tuple[Column, ...] = ()
-
-    def all_columns(self) -> list[Column]:
-        """Every column in reading order, those with one value in all rows included."""
-        return sorted([*self.columns, *self.same], key=lambda column: column.priority)
-
-
-@dataclass(frozen=True, slots=True)
-class Ladder:
-    """One set of variants: a grid per metric, a row per case (as far as told apart), rungs across.
-
-    Attributes:
-        name: the name of the set of variants.
-        replaces: the input that the rungs replace.
-        rungs: its values in display units; ``rung_unit`` and ``machine_unit`` are their units.
-        grids: tables called ``ladder.metric`` whose columns are the rungs.
-    """
-
-    name: str
-    label: str
-    meaning: str
-    replaces: str
-    rung_label: str
-    rung_unit: str
-    machine_unit: str
-    rungs: tuple[float, ...]
-    grids: tuple[Table, ...]
+from reports.view_grid import Ladder, Table, Tone, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +129,10 @@ class SourceItem:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A glossary entry of a metric: meaning, formula as text and as MathML, source, marks."""
+    """A glossary entry of a metric: meaning, formula as text and as MathML, source, marks.
+
+    ``width`` is about the characters that the set formula is wide: browsers do not break formulas.
+    """
 
     name: str
     label: str
@@ -282,6 +147,7 @@ class Term:
     because: str = ""
     origin: str = ""
     worked: str = ""
+    width: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,20 @@ from planner.metrics import SLOTS, Metric
 from planner.planning import Plan
 from reports import numbers
 from reports.view_axes import Axes
+from reports.view_grid import (
+    Column,
+    Kind,
+    Ladder,
+    Row,
+    Table,
+    Value,
+    text_of,
+)
 from reports.view_layout import APPLIES_NOT, LAYOUT, ON_TILES, SUMMARY
-from reports.view_parts import Column, Figure, Kind, Ladder, Row, Section, Table, Value, text_of
+from reports.view_parts import (
+    Figure,
+    Section,
+)
 from reports.view_units import (
     clean,
     column_decimals,
@@ -216,14 +228,33 @@ class Tables:
 
 
 def _folded(table: Table) -> Table:
-    """Columns with one known value in all rows move to ``same``."""
+    """Columns with one known value in all rows, or with the numbers of another, stand aside."""
     if len(table.rows) < _FOLD_FROM:
         return table
     same = [c for c in table.columns if c.name not in _KEEP and _is_constant(c)]
     if len(same) == len(table.columns):
         return table
-    rest = tuple(c for c in table.columns if c not in same)
-    return replace(table, columns=rest, same=tuple(same))
+    kept: list[Column] = []
+    equal: list[tuple[Column, str]] = []
+    for column in table.columns:
+        if column in same:
+            continue
+        twin = next((k for k in kept if _is_twin(column, k)), None)
+        if twin is None or column.name in _KEEP:
+            kept.append(column)
+        else:
+            equal.append((column, twin.label))
+    return replace(table, columns=tuple(kept), same=tuple(same), equal=tuple(equal))
+
+
+def _is_twin(column: Column, other: Column) -> bool:
+    """The same numbers, the unit aside from what they count per."""
+    units = [c.machine_unit.partition("/")[0] for c in (column, other)]
+    return (
+        column.align == "right"
+        and units[0] == units[1]
+        and (column.values, column.absent, column.kind) == (other.values, other.absent, other.kind)
+    )
 
 
 def _is_constant(column: Column) -> bool:

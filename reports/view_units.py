@@ -12,7 +12,10 @@ from planner.expr.check import Type
 from planner.metrics import Metric, MetricSet
 from planner.units import Unit, parse_unit
 from reports import numbers
-from reports.view_parts import Kind, Value
+from reports.view_grid import (
+    Kind,
+    Value,
+)
 
 # Words for the names in a unit text: above the line a plural, below it a singular.
 _PLURALS = {
@@ -110,7 +113,7 @@ def column_decimals(values: Iterable[Value], kind: Kind) -> int:
     As ``numbers.decimals_for``, and up to two where they let the smallest value that matters show
     four digits: next to 148.41 GiB a reader wants 15.26, not 15.
     """
-    if kind in ("word", "flag", "count", "bytes"):
+    if kind == "word" or kind == "flag" or kind == "count" or kind == "bytes":
         return 0
     known = {v for v in values if isinstance(v, float | int) and not isinstance(v, bool)}
     places = numbers.decimals_for(known, kind)

@@ -1,0 +1,110 @@
+"""Tables of a view as CSV for other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from reports import numbers
+from reports.text_find import find
+from reports.view import Column, Ladder, Table, Value, View, machine_name
+from reports.view_tables import rows_of_cases
+
+
+def table_csv(view: View, table: str, bom: bool = False) -> str:
+    """One table for other programs: a line per case (and layer group or rung), full precision.
+
+    Column names are metric names with their unit. Unknown is the word, what does not apply is
+    empty. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    Args:
+        view: what to show.
+        table: the name of a section, of a set of variants, or ``summary``.
+        bom: begin with a byte order mark, by which spreadsheets know UTF-8.
+
+    Raises:
+        InputError: a table that the plan does not have.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in _records(view, table):
+        writer.writerow([_csv(value) for value in line])
+    return ("\ufeff" if bom else "") + out.getvalue()
+
+
+def _records(view: View, name: str) -> Iterator[list[Value]]:
+    if name in ("summary", "cases"):
+        yield from _table_records(view, [view.summary])
+        return
+    section, ladder = find(view, name)
+    if ladder is not None:
+        yield from _ladder_records(view, ladder)
+    elif section.tables:
+        yield from _table_records(view, section.tables)
+    elif section.ladders:
+        yield from _ladder_records(view, section.ladders[0])
+    else:
+        yield ["metric", "value", "unit"]
+        for one in section.figures:
+            yield [one.name, one.text, one.unit]
+
+
+def _table_records(view: View, tables: Sequence[Table]) -> Iterator[list[Value]]:
+    """The tables of a section side by side; one with layer groups stands alone."""
+    table = tables[0]
+    columns = table.all_columns()
+    heads = [machine_name(c.name, c.machine_unit) for c in columns]
+    extra = ["group", "layers"] if table.extra_labels else []
+    yield ["case", *_key_names(view), *extra, *heads]
+    rows = rows_of_cases(table)
+    for number, case in enumerate(view.cases):
+        for row in rows.get(number, []):
+            values = [_cell(column, row) for column in columns]
+            yield [case.id, *(v for _, v in case.keys), *table.rows[row].extra, *values]
+
+
+def _ladder_records(view: View, ladder: Ladder) -> Iterator[list[Value]]:
+    heads = [
+        machine_name(g.columns[0].name, g.columns[0].machine_unit) for g in ladder.grids
+    ]  # fmt: skip
+    at = machine_name(f"{ladder.replaces}_at_rung", ladder.machine_unit)
+    yield ["case", *_key_names(view), at, *heads]
+    places = [rows_of_cases(grid) for grid in ladder.grids]
+    for number, case in enumerate(view.cases):
+        for rung, value in enumerate(ladder.rungs):
+            cells = [
+                _cell(grid.columns[rung], place[number][0])
+                for grid, place in zip(ladder.grids, places, strict=True)
+            ]
+            yield [case.id, *(v for _, v in case.keys), value, *cells]
+
+
+def _key_names(view: View) -> list[str]:
+    return [name for name, _ in view.cases[0].keys]
+
+
+def _cell(column: Column, row: int) -> Value:
+    if row in column.absent:
+        return ""
+    value = column.values[row]
+    return numbers.UNKNOWN if value is None else value
+
+
+def _csv(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+    text = "" if value is None else str(value)
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(text):
+        return "'" + text
+    return text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,94 @@
+"""A view as Markdown: the same tables in a form that a pull request shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reports.view import Section, Table, View
+
+
+def markdown(view: View) -> str:
+    """The view as Markdown: answer, tables, assumptions, checks, sources."""
+    lines = [f"# {_md(view.title)}", "", _md(f"{view.name}, as of {view.as_of}, {view.owner}"), ""]
+    lines += [f"**{_md(view.verdict_line)}**", ""]
+    for tile in view.tiles:
+        lines.append(_md(f"- {tile.label}: {tile.text} {tile.unit} ({tile.bound})"))
+    if view.shared:
+        lines += ["", _md("In every case: " + "; ".join(f"{a} {b}" for a, b in view.shared) + ".")]
+    lines += ["", "## Cases", "", *_md_table(view.summary)]
+    for section in view.sections:
+        lines += _md_section(section)
+    lines += _md_assumptions(view)
+    lines += _md_rest(view)
+    return "\n".join(lines) + "\n"
+
+
+def _md_section(section: Section) -> list[str]:
+    lines = [f"## {_md(section.label)}", "", _md(section.answers), ""]
+    for figure in section.figures:
+        lines += [_md(f"- {figure.label}: {figure.text} {figure.unit}".rstrip())]
+    for table in section.tables:
+        lines += _md_table(table)
+    for ladder in section.ladders:
+        lines += [f"### {_md(ladder.label)}", ""]
+        for grid, also in ladder.distinct():
+            unit = f", {grid.columns[0].unit}" if grid.columns[0].unit else ""
+            across = f"by {ladder.rung_label.lower()} ({ladder.rung_unit})"
+            lines += [_md(f"{grid.caption}{unit}, {across}"), "", *_md_table(grid, units=False)]
+            if also:
+                lines += [_md(also), ""]
+    return lines
+
+
+def _md_table(table: Table, *, units: bool = True) -> list[str]:
+    heads = [table.key_label, *table.extra_labels]
+    for column in table.columns:
+        unit = f" ({column.unit})" if units and column.unit else ""
+        heads.append(column.label + unit)
+    rules = ["---"] * (1 + len(table.extra_labels))
+    rules += ["---:" if c.align == "right" else "---" for c in table.columns]
+    lines = [_md_row(heads), "| " + " | ".join(rules) + " |"]
+    for index, row in enumerate(table.rows):
+        lines.append(_md_row([row.label, *row.extra, *(c.text(index) for c in table.columns)]))
+    notes = table.remarks()
+    return [*lines, "", *(line for note in notes for line in (_md(note), ""))]
+
+
+def _md_assumptions(view: View) -> list[str]:
+    lines = ["## Assumptions", "", _md_row(["Input", "Value", "Unit", "Origin", "Reason"])]
+    lines.append("| --- | ---: | --- | --- | --- |")
+    for one in view.assumptions:
+        origin = f"{one.origin}: {one.place}" if one.place else one.origin
+        lines.append(_md_row([one.label, one.text, one.unit, origin, one.note or one.meaning]))
+    return [*lines, ""]
+
+
+def _md_rest(view: View) -> list[str]:
+    lines = [
+        "## Checks",
+        "",
+        _md_row(["Check", "Kind", "State", "Value"]),
+        "| --- | --- | --- | ---: |",
+    ]
+    lines += [_md_row([c.label, c.kind, c.state, c.value]) for c in view.checks]
+    if view.dropped:
+        lines += ["", "## Left out", ""]
+        lines += [_md(f"- {count:,}: {reason}") for reason, count in view.dropped]
+    lines += ["", "## Sources", ""]
+    for source in view.sources:
+        lines.append(_md(f"{source.number}. {source.title} {source.url}".rstrip()))
+    hashes = ", ".join(f"{label} {value}" for label, value in view.provenance.hashes)
+    lines += ["", _md(f"capsheet {view.provenance.version}; {view.provenance.scenario}; {hashes}")]
+    return lines
+
+
+def _md_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(_md(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _md(text: str) -> str:
+    """Text that stays text: no tags, no code, no emphasis, no links."""
+    for character in "\\`*_[]#~":
+        if character in "\\`*_[]~" or text.startswith(character):
+            text = text.replace(character, "\\" + character)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
