@@ -19,6 +19,7 @@ from reports.view import Column, FactCell, FactTable, Table, Term, View
 from reports.view_layout import PAGE_ROWS
 
 _ROOM, _PADDING = 152, 3  # characters that stand side by side on a screen and on paper
+_LONGEST_KEY = 60  # a longer one is broken into lines
 _SMALL = 9  # tenths of a character that one in small type takes
 _DATA = '<script type="application/json" id="plan-data">'
 _END = "</script>"
@@ -102,7 +103,7 @@ def _environment() -> Environment:
     environment.filters["blocks"] = _blocks
     environment.filters["fact_blocks"] = _fact_blocks
     environment.filters["link"] = _link
-    environment.globals["parts"] = _parts
+    environment.globals["key_of"] = _key
     environment.globals["PAGE_ROWS"] = PAGE_ROWS
     return environment
 
@@ -158,7 +159,7 @@ def _key_width(table: Table) -> int:
         max([len(label), *(numbers.display_width(row.extra[i]) for row in table.rows[:PAGE_ROWS])])
         for i, label in enumerate(table.extra_labels)
     ]
-    return max(keys, default=8) + sum(extra) + _PADDING * (1 + len(extra))
+    return min(max(keys, default=8), _LONGEST_KEY) + sum(extra) + _PADDING * (1 + len(extra))
 
 
 def _width(column: Column) -> int:
@@ -168,15 +169,21 @@ def _width(column: Column) -> int:
     return max(head, body, _SMALL * len(column.unit) // 10, 8) + _PADDING
 
 
-def _parts(table: Table, index: int, grouped: bool) -> list[tuple[str, bool]]:
-    """The key of a row below its group, each part with whether it repeats the row above."""
+def _key(table: Table, index: int, grouped: bool) -> tuple[str, str, str]:
+    """The key of a row below its group: what repeats the row above, a first part, and the rest."""
     key = table.rows[index].key
     above = table.rows[index - 1].key if index else ()
-    found, same = [], True
-    for number, part in enumerate(key):
-        same = same and above[number : number + 1] == (part,)
-        found.append((part, same))
-    return found[1:] if grouped else found
+    start = 1 if grouped else 0
+    same = start
+    if key[:start] == above[:start]:
+        while same < len(key) - 1 and above[same : same + 1] == (key[same],):
+            same += 1
+    joint = " · "
+    if same > start:
+        return joint.join(key[start:same]) + joint, "", joint.join(key[same:])
+    if grouped or len(key) == 1:
+        return "", "", joint.join(key[start:])
+    return "", key[0], joint + joint.join(key[1:])
 
 
 def _link(url: str) -> str:

@@ -9,14 +9,11 @@ from functools import cached_property
 from planner.inputs import Case
 from planner.planning import Plan
 from reports import numbers
-from reports.view_grid import (
-    Row,
-    Value,
-)
-from reports.view_parts import (
-    CaseName,
-)
+from reports.view_grid import Row, Value
+from reports.view_parts import CaseName
 from reports.view_units import clean, with_unit
+
+Reached = frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -25,23 +22,23 @@ class Axis:
 
     Attributes:
         label: what people call it.
-        fields: the inputs that follow from it; empty for an axis of a catalog entity.
-        entity: the catalog kind whose facts follow from it.
-        text: the value of a case as a part of its name.
-        value: the same on its own, for a table of details.
+        needs: the catalog kind or the inputs that follow from it.
+        value: the value of a case, on its own.
+        part: the same as a part of a case's name.
     """
 
     label: str
-    text: Callable[[Case], str]
+    needs: tuple[str, ...]
     value: Callable[[Case], str]
-    fields: tuple[str, ...] = ()
-    entity: str = ""
+    part: Callable[[Case], str]
 
-    def key(self, case: Case, reached: frozenset[str]) -> tuple[object, ...]:
+    def key(self, case: Case, reached: Reached) -> tuple[object, ...]:
         """What a table that depends on ``reached`` sees of this axis."""
-        if self.entity:
-            return (getattr(case, self.entity),) if self.entity in reached else ()
-        return tuple(case.inputs[name] for name in self.fields if name in reached)
+        return tuple(_choice(case, name) for name in self.needs if name in reached)
+
+
+def _choice(case: Case, name: str) -> object:
+    return case.inputs[name] if name in case.inputs else getattr(case, name)
 
 
 def _count(case: Case, name: str) -> str:
@@ -53,29 +50,48 @@ class Axes:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.all = self._all()
-        everything = frozenset([a.entity for a in self.all if a.entity] + self._case_fields())
-        self.varying = [a for a in self.all if self._varies(a, plan.cases, everything)]
+        self.formats = self._formats()
+        before, after = self._before(), self._after()
+        self.all = [*before, *self.formats, *after]
+        self.everything: Reached = frozenset(name for axis in self.all for name in axis.needs)
+        self.varying = [a for a in self.all if self._varies(a, plan.cases, self.everything)]
 
-    def _case_fields(self) -> list[str]:
-        return [n for n, f in self.plan.metrics.fields.items() if f.entity == "case"]
+    def _entity(self, kind: str, label: str) -> Axis:
+        def value(case: Case) -> str:
+            word = getattr(case, kind)
+            return clean(self.plan.inputs.labels.get((kind, word), word))
 
-    def _all(self) -> list[Axis]:
-        labels = self.plan.inputs.labels
+        return Axis(label, (kind,), value, value)
 
-        def entity(kind: str, label: str, form: str) -> Axis:
-            def value(case: Case) -> str:
-                word = getattr(case, kind)
-                return clean(labels.get((kind, word), word))
+    def _before(self) -> list[Axis]:
+        return [
+            self._entity("model", "Model"),
+            self._entity("gpu", "GPU"),
+            Axis(
+                "Tensor parallel", ("tp",), lambda case: with_unit(_count(case, "tp"), "GPUs"),
+                lambda case: f"TP{_count(case, 'tp')}",
+            ),
+        ]  # fmt: skip
 
-            return Axis(label, lambda case: form.format(value(case)), value, entity=kind)
+    def _formats(self) -> list[Axis]:
+        """Formats go by their short ids in names; their labels stand among the details."""
 
-        def count(label: str, name: str, form: str, unit: str) -> Axis:
-            return Axis(
-                label, lambda case: form.format(_count(case, name)),
-                lambda case: with_unit(_count(case, name), unit), (name,),
-            )  # fmt: skip
+        def compute(case: Case) -> str:
+            return clean(str(case.inputs["compute_dtype"])).upper()
 
+        return [
+            Axis(
+                "Weights", ("weight_format",), self._entity("weight_format", "").value,
+                lambda case: clean(case.weight_format).upper(),
+            ),
+            Axis(
+                "KV cache", ("kv_format",), self._entity("kv_format", "").value,
+                lambda case: clean(case.kv_format).upper(),
+            ),
+            Axis("Compute", ("compute_dtype",), compute, compute),
+        ]  # fmt: skip
+
+    def _after(self) -> list[Axis]:
         def workload(case: Case) -> str:
             return clean(case.workload)
 
@@ -85,27 +101,66 @@ class Axes:
             )
             return f"{workload(case)} ({cached} cached, {prompt} new, {output} returned tokens)"
 
-        def compute(case: Case) -> str:
-            return str(case.inputs["compute_dtype"]).upper()
-
-        shapes = ("cached_tokens", "prompt_tokens", "output_tokens")
         return [
-            entity("model", "Model", "{}"),
-            entity("gpu", "GPU", "{}"),
-            count("Tensor parallel", "tp", "TP{}", "GPUs"),
-            entity("weight_format", "Weights", "{} weights"),
-            entity("kv_format", "KV cache", "{} KV"),
-            Axis("Compute", lambda case: compute(case) + " compute", compute, ("compute_dtype",)),
-            count("Context limit", "context", "{} context", "tokens"),
-            Axis("Workload", workload, shape, shapes),
-            count("Planned batch", "batch", "batch {}", "requests"),
-        ]
+            Axis(
+                "Context limit", ("context",),
+                lambda case: with_unit(_count(case, "context"), "tokens"),
+                lambda case: f"{_count(case, 'context')} context",
+            ),
+            Axis("Workload", ("cached_tokens", "prompt_tokens", "output_tokens"), shape, workload),
+            Axis(
+                "Planned batch", ("batch",),
+                lambda case: with_unit(_count(case, "batch"), "requests"),
+                lambda case: f"batch {_count(case, 'batch')}",
+            ),
+        ]  # fmt: skip
 
-    def _varies(self, axis: Axis, cases: Iterable[Case], reached: frozenset[str]) -> bool:
+    def _varies(self, axis: Axis, cases: Iterable[Case], reached: Reached) -> bool:
         return len({axis.key(case, reached) for case in cases}) > 1
 
-    def reached(self, names: Iterable[str], without: str = "") -> frozenset[str]:
-        """The case inputs and catalog entities that metrics depend on, one input left out."""
+    # ---- names ---------------------------------------------------------------------------------
+
+    def parts(self, case: Case, axes: Iterable[Axis]) -> list[str]:
+        """A case as parts of a name; formats that are the same word are said once."""
+        found: list[str] = []
+        formats = [axis for axis in axes if axis in self.formats]
+        for axis in axes:
+            if axis not in self.formats:
+                found.append(axis.part(case))
+            elif axis is formats[0]:
+                found.append(self._format_part(case, formats))
+        return found
+
+    def _format_part(self, case: Case, formats: list[Axis]) -> str:
+        words = [axis.part(case) for axis in formats]
+        if len(words) > 1 and len(set(words)) == 1:
+            return words[0]
+        kinds = {"Weights": "weights", "KV cache": "KV", "Compute": "compute"}
+        return ", ".join(f"{w} {kinds[a.label]}" for w, a in zip(words, formats, strict=True))
+
+    @cached_property
+    def names(self) -> tuple[CaseName, ...]:
+        """Every case for people: the parts that vary, its id, and all axes as details."""
+        axes = self.varying or self.all[:2]
+        taken: set[str] = set()
+        found = []
+        for case in self.plan.cases:
+            details = tuple((axis.label, axis.value(case)) for axis in self.all)
+            parts = tuple(self.parts(case, axes))
+            mark = anchor("case", case.id, taken)
+            found.append(CaseName(clean(case.id), mark, parts, details, _keys(case)))
+        return tuple(found)
+
+    @property
+    def shared(self) -> tuple[tuple[str, str], ...]:
+        """What all cases have in common: label and value."""
+        first = self.plan.cases[0]
+        return tuple((a.label, a.value(first)) for a in self.all if a not in self.varying)
+
+    # ---- rows ----------------------------------------------------------------------------------
+
+    def reached(self, names: Iterable[str], without: str = "") -> Reached:
+        """The case inputs and catalog kinds that metrics depend on, one input left out."""
         fields = self.plan.metrics.fields
         found: set[str] = set()
         for name in names:
@@ -126,36 +181,17 @@ class Axes:
             together.setdefault(key, []).append(index)
         firsts = [self.plan.cases[indices[0]] for indices in together.values()]
         axes = [a for a in self.varying if self._varies(a, firsts, reached)] or self.all[:1]
-        return [
-            Row(tuple(self._part(axis, indices) for axis in axes), tuple(indices))
-            for indices in together.values()
-        ]
+        return [Row(self._row_key(axes, indices), tuple(indices)) for indices in together.values()]
 
-    def _part(self, axis: Axis, indices: list[int]) -> str:
-        texts = list(dict.fromkeys(axis.text(self.plan.cases[i]) for i in indices))
-        return ", ".join(texts[:2]) + (f" and {len(texts) - 2} more" if len(texts) > 2 else "")
+    def _row_key(self, axes: list[Axis], indices: list[int]) -> tuple[str, ...]:
+        """Parts of a row's name; where its cases are called differently, both names."""
+        parts = [self.parts(self.plan.cases[index], axes) for index in indices]
+        return tuple(_either(texts) for texts in zip(*parts, strict=True))
 
-    @cached_property
-    def names(self) -> tuple[CaseName, ...]:
-        """Every case for people: the parts that vary, its id, and all axes as details."""
-        axes = self.varying or self.all[:2]
-        taken: set[str] = set()
-        found = []
-        for case in self.plan.cases:
-            details = tuple((axis.label, axis.value(case)) for axis in self.all)
-            parts = tuple(axis.text(case) for axis in axes)
-            found.append(
-                CaseName(
-                    clean(case.id), anchor("case", case.id, taken), parts, details, _keys(case)
-                )
-            )
-        return tuple(found)
 
-    @property
-    def shared(self) -> tuple[tuple[str, str], ...]:
-        """What all cases have in common: label and value."""
-        first = self.plan.cases[0]
-        return tuple((a.label, a.value(first)) for a in self.all if a not in self.varying)
+def _either(texts: Iterable[str]) -> str:
+    words = list(dict.fromkeys(texts))
+    return ", ".join(words[:2]) + (f" and {len(words) - 2} more" if len(words) > 2 else "")
 
 
 def _keys(case: Case) -> tuple[tuple[str, Value], ...]:

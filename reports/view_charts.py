@@ -69,11 +69,11 @@ class Charts:
         if not self._has("max_concurrency", "b_star_kv", "b_star_compute"):
             return None
         rows = self.axes.rows(["max_concurrency"])
-        shown = rows[:CHART_ROWS]
+        shown = _spread(rows, CHART_ROWS)
         one = all(case.inputs["tp"] == 1 for case in self.plan.cases)
         chart = BarChart(
             f"How many requests does one {'GPU' if one else 'replica'} hold at the context limit?",
-            _counted("requests; B* is the batch from which KV reads exceed weight reads", rows),
+            _counted("requests; B*: KV reads exceed weight reads", rows),
             tuple(self._bar(row) for row in shown),
             kind="count",
         )
@@ -101,7 +101,7 @@ class Charts:
         if not self._has(*_LEDGER, "memory_total", "memory_left"):
             return None
         rows = self.axes.rows([*_LEDGER, "memory_total"])
-        shown = rows[:CHART_ROWS]
+        shown = _spread(rows, CHART_ROWS)
         stacks = tuple(self._stack(row) for row in shown)
         chart = StackChart(
             "What takes the memory of one GPU?", _counted("GiB per GPU", rows), stacks
@@ -154,7 +154,7 @@ class Charts:
         factor = metric_display(self.metrics.metrics[name])[0]
         count = len(self.plan.cases)
         lines = []
-        for row in rows[:CHART_LINES]:
+        for row in _spread(rows, CHART_LINES):
             case = row.cases[0]
             longest = self.plan.value("max_context", case)
             points: list[tuple[float, float | None]] = []
@@ -169,17 +169,29 @@ class Charts:
 
 
 def _counted(unit: str, rows: list[Row]) -> str:
-    """The unit line of a chart, which says when it shows the first rows only."""
-    if len(rows) <= CHART_ROWS:
-        return unit
-    return f"{unit}; the first {CHART_ROWS} of {len(rows)}, all are in the table"
+    """The unit line of a chart, which says when it does not show every row."""
+    return unit if len(rows) <= CHART_ROWS else f"{unit}; {CHART_ROWS} of {len(rows)} rows"
+
+
+def _spread(rows: list[Row], limit: int) -> list[Row]:
+    """At most ``limit`` rows, taken in turn from each first part of the key, in their order."""
+    turns: dict[str, int] = {}
+    ranked = []
+    for index, row in enumerate(rows):
+        turn = turns.get(row.key[0], 0)
+        turns[row.key[0]] = turn + 1
+        ranked.append((turn, index))
+    return [rows[index] for index in sorted(index for _, index in sorted(ranked)[:limit])]
 
 
 def _short_labels(rows: list[Row]) -> list[str]:
-    """Row names in which a first part that repeats the row above is left out."""
-    labels, above = [], ""
+    """Row names without the leading parts that repeat the row above."""
+    labels: list[str] = []
+    above: tuple[str, ...] = ()
     for row in rows:
-        repeats = len(row.key) > 1 and row.key[0] == above
-        labels.append(" · ".join(row.key[1:] if repeats else row.key))
-        above = row.key[0]
+        same = 0
+        while same < len(row.key) - 1 and above[same : same + 1] == (row.key[same],):
+            same += 1
+        labels.append(" · ".join(row.key[same:]))
+        above = row.key
     return labels

@@ -44,9 +44,9 @@ class Headline:
                 "does not fit": "The planned batch does not fit",
             }
             start = words.get(self._word("verdict", 0), "Whether the planned batch fits is unknown")
-            return f"{start}; {binding} binds." if binding != "unknown" else f"{start}."
+            return f"{start}; {_binds(binding)}." if binding != "unknown" else f"{start}."
         left = f"; {unknown} unknown" if unknown else ""
-        often = f"; {binding} binds most often" if binding != "unknown" else ""
+        often = f"; {_binds(binding)} most often" if binding != "unknown" else ""
         every = fits == self.count
         start = f"All {self.count} cases fit" if every else f"{fits} of {self.count} cases fit"
         return f"{start} the planned batch{left}{often}."
@@ -84,7 +84,7 @@ class Headline:
         fits = self.verdicts["fits"]
         tone: Tone = "good" if fits == self.count else "bad" if not fits else ""
         binding = self._most_binding()
-        bound = f"{binding} binds in {self.bindings[binding]} of {self.count}"
+        bound = f"{_binds(binding)} in {self.bindings[binding]} of {self.count}"
         every = range(self.count)
         fitting = [i for i in every if self._word("verdict", i) == "fits"]
         best = self._extreme("concurrency_per_gpu", every, high=True)
@@ -138,3 +138,7 @@ def _tone(name: str, value: Value) -> Tone:
     if value is None:
         return "muted"
     return "bad" if name == "memory_spare" and isinstance(value, float) and value < 0 else ""
+
+
+def _binds(word: str) -> str:
+    return f"{word} bind" if word.endswith("reads") else f"{word} binds"
