@@ -1,6 +1,7 @@
 """Metrics times inputs: every column of a plan, and variants of it, from one compiled graph.
 
-Shapes: plan values are 0-d, case columns ``(cases,)``, layer-group columns ``(6, cases)``. Numbers
+Shapes: plan values are 0-d, case columns ``(cases,)``, layer-group columns ``(6, cases)``, stage
+columns ``(stages, 1, cases)``, layer groups of stages ``(stages, 6, cases)``. Numbers
 are float64 in base units with NaN for a failure; flags bool (0, 1, NaN where something failed);
 choices are codes into their words.
 """
@@ -97,8 +98,8 @@ class Columns:
     def cases(self) -> int:
         """Number of cases, from the given case columns."""
         for name, values in self._values.items():
-            if values.ndim == 2:
-                return int(values.shape[1])
+            if values.ndim > 1:
+                return int(values.shape[-1])
             if values.ndim == 1 and name in self.metrics.fields:
                 return len(values)
         return max((v.shape[0] for v in self._values.values() if v.ndim), default=1)
@@ -119,8 +120,8 @@ class _Child(Columns):
         column = self._parent[name]
         if column.ndim == 1:
             column = np.tile(column, self._times)
-        elif column.ndim == 2:
-            column = np.tile(column, (1, self._times))
+        elif column.ndim:
+            column = np.tile(column, (1,) * (column.ndim - 1) + (self._times,))
         self._values[name], self._failed[name] = column, self._parent.failed(name)
 
 

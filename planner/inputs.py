@@ -63,6 +63,11 @@ class Inputs:
     labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
     sources: Mapping[tuple[str, str], Mapping[str, Source]] = field(default_factory=dict)
 
+    @property
+    def stages(self) -> int:
+        """Stage slots of the plan: the most pipeline stages of any case."""
+        return max(int(case.inputs.get("pp", 1)) for case in self.cases)
+
     def columns(self, metrics: MetricSet) -> dict[str, Array]:
         """Field name to column, as ``engine.evaluate`` takes them."""
         return _columns(self, metrics)
@@ -124,6 +129,9 @@ def _columns(inputs: Inputs, metrics: MetricSet) -> dict[str, Array]:
         elif entry.entity == "engine":
             value = _code(inputs.facts["engine", engine][name].value, entry)
             columns[name] = np.full(len(inputs.cases), value)
+        elif entry.entity == "stage":
+            shape = (inputs.stages, 1, len(inputs.cases))
+            columns[name] = np.broadcast_to(np.arange(shape[0], dtype=float)[:, None, None], shape)
         elif entry.entity == "group":
             unique, index = rows["model"]
             slots = [[_slot(inputs.groups[m], s, name) for m in unique] for s in range(SLOTS)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.errors import Problem, Span
-from planner.expr.check import CASE, GROUP, PLAN, Checker, Type
+from planner.expr.check import CASE, GROUP, PLAN, STAGE, Checker, Type
 from planner.expr.parse import FormulaError, parse
 from planner.expr.to_arrays import ArrayFormula, compile_arrays
 from planner.expr.to_math import to_text
@@ -66,7 +66,7 @@ class Declared:
         return self.file.problem((*self.key, at), expected, found, hint)
 
 
-_ENTITY_GRAIN = {"plan": PLAN, "group": GROUP}
+_ENTITY_GRAIN = {"plan": PLAN, "group": GROUP, "stage": STAGE}
 
 
 def field_type(entry: FieldEntry) -> Type:

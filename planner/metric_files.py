@@ -71,7 +71,9 @@ class ConstantEntry(Part):
 class FieldEntry(Part):
     """An input that formulas may name."""
 
-    entity: Literal["model", "group", "gpu", "engine", "weight_format", "kv_format", "case", "plan"]
+    entity: Literal[
+        "model", "group", "gpu", "engine", "weight_format", "kv_format", "case", "stage", "plan"
+    ]  # fmt: skip
     kind: Literal["number", "count", "flag", "choice"] = "number"
     unit: UnitText = "1"
     written: UnitText | None = None

@@ -99,6 +99,8 @@ class Plan:
 def plain(values: Array, kind: Type, case: int = 0, slot: int = 0) -> Value:
     """One element of a column as a plain Python value."""
     element = values if values.ndim == 0 else values[..., case]
+    if element.ndim == 2:  # stages, or layer groups of the first stage
+        element = element[:, 0] if element.shape[1] == 1 else element[0]
     if element.ndim:
         element = element[slot]
     number = float(element)

@@ -15,8 +15,11 @@ from planner.expr.parse import FormulaError
 from planner.expr.tree import Call, Name, Node, Number, Text
 from planner.units import NO_DIMENSION, Dimension, UnitError, dimension_text, parse_unit
 
-PLAN, CASE, GROUP = 0, 1, 2
-GRAINS = ("plan", "case", "layer group")
+# What a value stands for. Layer groups and pipeline stages are both finer than a case; together
+# they give the layers of one group in one stage. Each reduces to the one that COARSER names.
+PLAN, CASE, GROUP, STAGE, STAGE_GROUP = range(5)
+GRAINS = ("plan", "case", "layer group", "pipeline stage", "layer group of a stage")
+COARSER = {CASE: PLAN, GROUP: CASE, STAGE: CASE, STAGE_GROUP: STAGE}
 FREE_LITERALS = (0.0, 1.0, 2.0)
 
 
@@ -36,6 +39,13 @@ class Type:
         if self.kind == "number":
             return f"a number in {dimension_text(self.dimension)}"
         return f"a {self.kind}" + (f" ({', '.join(self.words)})" if self.words else "")
+
+
+def finest(*grains: int) -> int:
+    """The grain of a value that is made of values of these grains."""
+    if GROUP in grains and STAGE in grains:
+        return STAGE_GROUP
+    return max(grains, default=PLAN)
 
 
 def whole_number(unit: str, grain: int = CASE) -> Type:
@@ -118,7 +128,7 @@ class Checker:
         for index, (argument, found) in enumerate(done):
             _kind(row.letter(index), found, argument.at, row)
         result = self._result(row, types, node)
-        grain = max((t.grain for t in types), default=PLAN)
+        grain = finest(*(t.grain for t in types))
         typed = replace(node, args=tuple(n for n, _ in done))
         return _nested_right(typed), replace(result, grain=grain)
 
@@ -169,7 +179,7 @@ class Checker:
                     "compare with <= or >=, or use whole_down first",
                 )  # fmt: skip
             _same([a_type, b_type], node, FUNCTIONS["eq"])
-        return replace(node, args=(a, b)), Type("flag", grain=max(a_type.grain, b_type.grain))
+        return replace(node, args=(a, b)), Type("flag", grain=finest(a_type.grain, b_type.grain))
 
     def _reduction(self, node: Call, row: Function) -> tuple[Node, Type]:
         variant = ""
@@ -186,13 +196,13 @@ class Checker:
         body, found = self.check(node.args[-1])
         flags = row.units == "flag" or row.gives == "w"
         _kind("f" if flags else row.gives, found, body.at, row)
-        if variant and found.grain == GROUP:
-            raise FormulaError(body.at, "a value per case", "a value per layer group")
-        grain = CASE if variant else found.grain - 1
+        if variant and found.grain > CASE:
+            raise FormulaError(body.at, "a value per case", f"a value per {GRAINS[found.grain]}")
         if not variant and found.grain == PLAN:
             raise FormulaError(
                 body.at, "a value per case or per layer group", "one value for the whole plan"
             )
+        grain = CASE if variant else COARSER[found.grain]
         if flags:
             result = Type("flag" if row.gives == "f" else "number", whole=True, grain=grain)
         else:

@@ -5,7 +5,8 @@ operands, so that a finished result is finite without being looked at. Where an 
 holds failures, or the fast form raises, the safe form runs: failures are NaN, flags 0, 1, NaN.
 
 Shapes: a plan value is a 0-d array, a case column ``(cases,)``, a layer-group column
-``(slots, cases)``; reductions run over axis 0. Choices are codes into the declared words.
+``(slots, cases)``, a stage column ``(stages, 1, cases)``, layer groups of stages
+``(stages, slots, cases)``. Choices are codes into the declared words.
 """
 
 from __future__ import annotations
@@ -133,33 +134,44 @@ def _refuse_unknown() -> Array:
     raise FloatingPointError  # a certain failure: the safe form gives it
 
 
-def _sum_of(x: Array) -> Any:
-    return np.add.reduce(x, axis=0)
+def _reduced(function: Any, x: Array) -> Any:
+    """Over the slots of each stage, over the stages, or over axis 0 of all other columns."""
+    if x.ndim < 3:
+        return function.reduce(x, axis=0)
+    if x.shape[1] > 1:
+        return function.reduce(x, axis=1, keepdims=True)
+    return function.reduce(x, axis=0)[0]
 
 
 def _count_of(x: Array) -> Any:
-    return np.add.reduce(x.astype(np.float64), axis=0)
+    return _reduced(np.add, x.astype(np.float64))
 
 
-def _axis0(function: Any) -> Callable[[Array], Array]:
-    return lambda x: function.reduce(x, axis=0)
+def _over(function: Any) -> Callable[[Array], Array]:
+    return lambda x: _reduced(function, x)
+
+
+def _first_of(x: Array) -> Any:
+    return x[:, :1] if x.ndim == 3 and x.shape[1] > 1 else x[0][0] if x.ndim == 3 else x[0]
 
 
 def _safe_any(x: Array) -> Array:
-    return np.where(np.isnan(x).any(axis=0), _NAN, (x > 0).any(axis=0))
+    bad = _reduced(np.logical_or, np.isnan(x))
+    return np.where(bad, _NAN, _reduced(np.logical_or, x > 0))
 
 
 def _safe_all(x: Array) -> Array:
-    return np.where(np.isnan(x).any(axis=0), _NAN, (x > 0).all(axis=0))
+    bad = _reduced(np.logical_or, np.isnan(x))
+    return np.where(bad, _NAN, _reduced(np.logical_and, x > 0))
 
 
 _SHARED: dict[str, Any] = {
     "np": np, "_pow": _pow, "_floor": _floor, "_ceil": _ceil, "_whole_down": _floor,
     "_whole_up": _ceil, "_ceildiv": _ceildiv, "_round_up_to": _round_up_to, "_divides": _divides,
     "_known": lambda x: np.ones(np.shape(x), dtype=bool), "_first_known": lambda a, b: a,
-    "_unknown": _refuse_unknown, "_sum_of": _sum_of, "_count_of": _count_of,
-    "_min_of": _axis0(np.minimum), "_max_of": _axis0(np.maximum), "_first_of": lambda x: x[0],
-    "_all_of": lambda x: x.all(axis=0), "_any_of": lambda x: x.any(axis=0),
+    "_unknown": _refuse_unknown, "_sum_of": _over(np.add), "_count_of": _count_of,
+    "_min_of": _over(np.minimum), "_max_of": _over(np.maximum), "_first_of": _first_of,
+    "_all_of": _over(np.logical_and), "_any_of": _over(np.logical_or),
 }  # fmt: skip
 
 _SAFE_FORMS: dict[str, Any] = {
@@ -185,7 +197,7 @@ _SAFE_FORMS: dict[str, Any] = {
     "_ceil": lambda a: _finite(_ceil(a)),
     "_whole_down": lambda a: _finite(_floor(a)),
     "_whole_up": lambda a: _finite(_ceil(a)),
-    "_sum_of": lambda x: _finite(_sum_of(x)),
+    "_sum_of": lambda x: _finite(_reduced(np.add, x)),
     "_sqrt": np.sqrt,
     "_exp": lambda a: _finite(np.exp(a)),
     "_ln": lambda a: _finite(np.log(a)),
