@@ -58,10 +58,18 @@ class MetricSet:
         """The set that :meth:`declarations` described, from a saved plan called ``name``."""
         reading = Reading()
         file = YamlFile(name, data, (), {}, {})
-        content = MetricsFile.model_validate({k: v for k, v in data.items() if k != "replaced"})
+        beside = ("replaced", "origins")
+        content = MetricsFile.model_validate({k: v for k, v in data.items() if k not in beside})
         reading.add(file, content, origin="")
         reading.replaced = {k: (v[0], v[1]) for k, v in data.get("replaced", {}).items()}
-        return cls._of(reading)
+        found = cls._of(reading)
+        origins = data.get("origins", {})
+        return found.with_metrics(
+            {
+                name: replace(metric, origin=str(origins.get(metric.part_of or name, "")))
+                for name, metric in found.metrics.items()
+            }
+        )
 
     def declarations(self) -> dict[str, Any]:
         """All declarations as plain data, in the form of one metrics file."""
@@ -70,11 +78,16 @@ class MetricSet:
             for block in ("tables", "constants", "fields", "variants")
         }
         blocks["metrics"] = {
-            m.name: {**_dump(m.entry), "table": m.table} for m in self.in_order() if not m.part_of
+            m.name: {"table": m.table, **_dump(m.entry, "table")}
+            for m in self.in_order()
+            if not m.part_of
         }
         for entry in blocks["metrics"].values():
             entry.pop("replaces", None)
             entry.pop("examples", None)
+        blocks["origins"] = {
+            m.name: m.origin for m in self.in_order() if m.origin and not m.part_of
+        }
         blocks["replaced"] = {name: list(what) for name, what in self.replaced.items()}
         return blocks
 
@@ -143,8 +156,8 @@ class MetricSet:
         return replace(self, metrics=metrics)
 
 
-def _dump(entry: Part) -> dict[str, Any]:
-    return entry.model_dump(mode="json", exclude_defaults=True)
+def _dump(entry: Part, *without: str) -> dict[str, Any]:
+    return entry.model_dump(mode="json", exclude_defaults=True, exclude=set(without))
 
 
 def examples(metrics: Iterable[Metric]) -> list[tuple[Metric, ExampleEntry]]:

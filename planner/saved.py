@@ -1,7 +1,8 @@
 """Saved plans: ``NAME.plan.json`` holds inputs, declarations and values, and loads years later.
 
-One document serves the file, the copy inside a workbook and the copy inside a page. Keys are
-sorted and numbers are written shortest, so that the same plan gives the same bytes.
+One document serves the file, the copy inside a workbook and the copy inside a page. Keys stand in
+the order of the scenario and of the declarations, which is the order that readers see, and numbers
+are written shortest: the same plan gives the same bytes, before and after it was saved.
 """
 
 from __future__ import annotations
@@ -135,12 +136,11 @@ def digest(value: Any) -> str:
 
 
 def dumps(doc: Mapping[str, Any]) -> str:
-    """Canonical JSON text: sorted keys, a line for every top-level key and for each entry of it."""
+    """JSON text in the document's own order, a line for every top-level key and its entries."""
     lines = []
-    for key in sorted(doc):
-        value = doc[key]
+    for key, value in doc.items():
         if isinstance(value, dict) and value:
-            inner = ",\n".join(f"  {json.dumps(k)}: {_compact(value[k])}" for k in sorted(value))
+            inner = ",\n".join(f"  {json.dumps(k)}: {_compact(value[k])}" for k in value)
             lines.append(f"{json.dumps(key)}: {{\n{inner}\n}}")
         else:
             lines.append(f"{json.dumps(key)}: {_compact(value)}")
@@ -148,9 +148,7 @@ def dumps(doc: Mapping[str, Any]) -> str:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def load(path: str | Path) -> Plan:
@@ -221,7 +219,8 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
         {k: {n: Source(**s) for n, s in v.items()} for k, v in _flat(doc["sources"]).items()},
     )  # fmt: skip
     saved = {m: _column(v, metrics.type_of(m)) for m, v in doc["values"].items()}
-    shapes = ((), (len(inputs.cases),), (SLOTS, len(inputs.cases)))
+    cases, stages = len(inputs.cases), inputs.stages
+    shapes = ((), (cases,), (SLOTS, cases), (stages, 1, cases), (stages, SLOTS, cases))
     for metric, column in saved.items():
         if column.shape != shapes[metrics.type_of(metric).grain]:
             raise ValueError(f"'{metric}' has {column.shape} values")
