@@ -93,7 +93,7 @@ def run(args: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         return STOPPED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click turns the former into the latter
         _drop_output()
         return 0
     except Exception as error:

@@ -52,7 +52,8 @@ def build(
     write_whole(files, inputs.files)
     for path in files:
         click.echo(str(path))
-    click.echo(f"{len(plan.cases)} cases", err=True)
+    count = len(plan.cases)
+    click.echo(f"{count} case" + "s" * (count != 1), err=True)
     for reason, count in plan.inputs.dropped.items():
         click.echo(f"left out {count}: {reason}", err=True)
     judge(ctx, plan, strict, told=False)

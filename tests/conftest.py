@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.command import SMALL, Caller
 from support.golden import MOVED, Golden
 from support.shared import shared_folder
 from support.tools import NOTICES, REPOSITORY, in_ci
@@ -19,6 +20,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
     return Golden(request.config.getoption("--update"))
+
+
+@pytest.fixture
+def capsheet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Caller:
+    """The command line in a folder of its own, with ``small.yaml`` in it."""
+    monkeypatch.chdir(tmp_path)
+    caller = Caller(tmp_path, capsys)
+    caller.write("small.yaml", SMALL)
+    return caller
 
 
 @pytest.fixture(scope="session")
