@@ -117,7 +117,9 @@ _HINTS = {
     "KB": "write kB for 1,000 bytes or KiB for 1,024 bytes",
     "K": "write kB, KiB or the full number",
     "G": "write GB for 1e9 bytes or GiB for 2^30 bytes",
-    "GB/S": "write GB/s",
+    "S": "write s",
+    "hour": "write h",
+    "hours": "write h",
     "Gb": "write GB for bytes or Gbit for bits",
     "Mb": "write MB for bytes",
     "gb": "write GB for 1e9 bytes or GiB for 2^30 bytes",
@@ -133,7 +135,7 @@ _HINTS = {
 
 
 def _atom(text: str) -> Unit:
-    name, _, exponent = text.partition("^")
+    name, power, exponent = text.partition("^")
     if name in ("W", "kW"):
         unit = Unit(name, Fraction(1 if name == "W" else 1000), (_sub(_base("J"), _base("s"))))
     elif name in _ROWS:
@@ -142,7 +144,7 @@ def _atom(text: str) -> Unit:
     else:
         hint = _HINTS.get(name) or nearest(name, [*_ROWS, "W", "kW"])
         raise UnitError("a known unit", f"'{name}'", hint)
-    if not exponent:
+    if not power:
         return unit
     if not re.fullmatch(r"-?[0-9]{1,2}", exponent):
         raise UnitError("a whole exponent", f"'^{exponent}'")
@@ -172,7 +174,13 @@ def parse_unit(text: str) -> Unit:
 
 
 _MOST = Fraction(10) ** 100
-_NUMBER = re.compile(r"[-+]?(?:[0-9][0-9_,]*\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?(?![0-9])")
+# Commas only between groups of three: "1,5 GB" is 1.5 to some readers and must not become 15.
+_NUMBER = re.compile(
+    r"[-+]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)"
+    r"(?:[eE][-+]?[0-9]{1,3})?(?![0-9_,.])"
+)
+_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?![0-9,])")
+_LONGEST = 100
 
 
 @lru_cache(maxsize=4096)
@@ -187,7 +195,11 @@ def parse_quantity(text: str, wanted: str) -> float:
     unit = parse_unit(wanted)
     match = _NUMBER.match(text.strip())
     if not match:
-        raise UnitError(quantity_words(wanted), f"'{text}'")
+        comma = _COMMA.match(text.strip())
+        hint = f"write {comma[0].replace(',', '.')}, with a point" if comma else ""
+        raise UnitError(quantity_words(wanted), f"'{text[:_LONGEST]}'", hint)
+    if len(match.group()) > _LONGEST:
+        raise UnitError(f"a number of at most {_LONGEST} digits", f"{match.group()[:20]}...")
     number = Fraction(match.group().replace("_", "").replace(",", ""))
     if abs(number) > _MOST:
         raise UnitError("a number below 1e100", f"{match.group()[:20]}")

@@ -25,12 +25,14 @@ Key = tuple[str | int, ...]
 
 _INT = re.compile(r"[-+]?[0-9][0-9_]*")
 _FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9]+|[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # What the resolver gives to untagged text; the text itself is read by our own patterns.
 _TAGS = {
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "map", "seq")
 }
 _MAX_DEPTH = 40
+_MAX_DIGITS = 100  # Python refuses to read whole numbers of over 4,300 digits
 _MAX_BYTES = 8 * 2**20
 
 
@@ -76,6 +78,8 @@ def scalar(text: str) -> Any:
         return None
     if text in ("true", "false"):
         return text == "true"
+    if len(text) > _MAX_DIGITS:
+        return text
     if _INT.fullmatch(text):
         return int(text.replace("_", ""))
     if _FLOAT.fullmatch(text):
@@ -144,6 +148,8 @@ def parse(text: str, name: str) -> YamlFile:
         InputError: a syntax error, a repeated key, an anchor, alias, merge key or tag.
     """
     lines = tuple(text.splitlines())
+    if _SURROGATE.search(text):  # bytes of a command line that were no UTF-8
+        raise InputError(Problem(Span(name), "", "UTF-8 text", "bytes that are no characters"))
     bad = _unreadable(text, name, lines)
     if bad:
         raise InputError(bad)
@@ -167,24 +173,29 @@ def parse(text: str, name: str) -> YamlFile:
 
 
 def _unreadable(text: str, name: str, lines: tuple[str, ...]) -> list[Problem]:
-    """Anchors and aliases, found by their events before the tree is composed (no bombs)."""
+    """Anchors, aliases and tags, found by their events before the tree is composed (no bombs)."""
     found: list[Problem] = []
-    if "&" not in text and "*" not in text:
+    if not any(sign in text for sign in "&*!"):
         return found
     try:
         for event in yaml.parse(text, Loader=_Loader):
-            anchor = getattr(event, "anchor", None)
-            if anchor:
+            word = _sign(event)
+            if word:
                 mark = event.start_mark
                 assert mark is not None
-                sign = "*" if isinstance(event, yaml.AliasEvent) else "&"
-                span = Span(name, mark.line + 1, mark.column + 1, 1 + len(anchor), lines[mark.line])
-                found.append(
-                    Problem(span, "", "plain data", f"'{sign}{anchor}'", "write the value out")
-                )
+                span = Span(name, mark.line + 1, mark.column + 1, len(word), lines[mark.line])
+                found.append(Problem(span, "", "plain data", f"'{word}'", "write the value out"))
     except (yaml.YAMLError, RecursionError):
         return []  # reported by the composer with its own position
     return found
+
+
+def _sign(event: yaml.Event) -> str:
+    """The anchor, alias or tag of an event, as it is written."""
+    anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+    if anchor:
+        return f"{'*' if isinstance(event, yaml.AliasEvent) else '&'}{anchor}"
+    return str(tag).replace("tag:yaml.org,2002:", "!!") if tag else ""
 
 
 # What the parser says, as (what it says, expected, found, hint).
