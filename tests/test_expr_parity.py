@@ -367,5 +367,7 @@ def test_one_wrong_form_is_found(
     formulas: list[Formula], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setitem(FUNCTIONS, name, replace(FUNCTIONS[name], **{form: wrong}))
-    some = [f for f in formulas if any(getattr(n, "function", "") == name for n in walk(f.tree))]
+    # 0.1 + 0.1 + 0.1 is a hair over 0.3: the one place where a ceiling needs its guard.
+    drawn = [*formulas, checked("ceil((share + share + share) / share)")]
+    some = [f for f in drawn if any(getattr(n, "function", "") == name for n in walk(f.tree))]
     assert any(disagreements(some, case, ENGINES[engine](some, case)) for case in CASES)
