@@ -101,6 +101,7 @@ def _environment() -> Environment:
     environment.filters["describe"] = charts.describe
     environment.filters["mathml"] = lambda term: Markup(_math(term))
     environment.filters["blocks"] = _blocks
+    environment.filters["has_long_key"] = lambda table: _longest_key(table) > _LONGEST_KEY
     environment.filters["fact_blocks"] = _fact_blocks
     environment.filters["link"] = _link
     environment.globals["key_of"] = _key
@@ -152,14 +153,18 @@ def _cuts(widths: list[int], key: int) -> list[tuple[int, int]]:
         count += 1
 
 
-def _key_width(table: Table) -> int:
+def _longest_key(table: Table) -> int:
     drop = 1 if table.is_grouped else 0
     keys = [numbers.display_width(" · ".join(row.key[drop:])) for row in table.rows[:PAGE_ROWS]]
+    return max(keys, default=8)
+
+
+def _key_width(table: Table) -> int:
     extra = [
         max([len(label), *(numbers.display_width(row.extra[i]) for row in table.rows[:PAGE_ROWS])])
         for i, label in enumerate(table.extra_labels)
     ]
-    return min(max(keys, default=8), _LONGEST_KEY) + sum(extra) + _PADDING * (1 + len(extra))
+    return min(_longest_key(table), _LONGEST_KEY) + sum(extra) + _PADDING * (1 + len(extra))
 
 
 def _width(column: Column) -> int:

@@ -120,6 +120,8 @@ class _Writer:
     def table(self, table: Table, *, units: bool = True) -> None:
         """A table with as many columns as fit, and how many were left out."""
         self.blank()
+        if table.is_flipped and self._statement(table):
+            return
         grouped = table.is_grouped
         key = self._key_width(table, grouped)
         kept = self._fitting(table, units, key)
@@ -142,6 +144,29 @@ class _Writer:
             drawn.add_row(Text(label), *(Text(e) for e in row.extra), *cells)
         self.console.print(drawn)
         self._left_out(table, kept)
+
+    def _statement(self, table: Table) -> bool:
+        """Few rows as columns, a line per figure; false where even that is too wide."""
+        heads = ["\n".join([*row.key, *row.extra]) for row in table.rows]
+        lines = [line for head in heads for line in head.split("\n")]
+        values = [c.text(i, plain=True) for c in table.columns for i in range(len(table.rows))]
+        cell = max(numbers.display_width(text) for text in [*lines, *values])
+        label = max(numbers.display_width(column.label) for column in table.columns)
+        unit = max(numbers.display_width(column.unit) for column in table.columns)
+        if label + len(heads) * (cell + _GAP) + unit + _GAP > self.width:
+            return False
+        drawn = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        drawn.add_column(Text(table.caption), width=label, vertical="bottom")
+        for head in heads:
+            drawn.add_column(Text(head, justify="right"), justify="right", width=cell)
+        drawn.add_column("", width=unit)
+        drawn.add_row(*(Text("─" * w, style="dim") for w in [label, *[cell] * len(heads), unit]))
+        for column in table.columns:
+            cells = [_styled(column, index) for index in range(len(heads))]
+            drawn.add_row(Text(column.label), *cells, Text(column.unit, style="dim"))
+        self.console.print(drawn)
+        self._left_out(table, table.columns)
+        return True
 
     def _left_out(self, table: Table, kept: Sequence[Column]) -> None:
         for remark in table.remarks():

@@ -18,6 +18,8 @@ Tone = Literal["", "good", "warn", "bad", "muted"]
 WORD_TONES: dict[str, Tone] = {"fits": "good", "does not fit": "bad", "unknown": "warn"}
 """Words that are verdicts; every other word is plain."""
 
+_FLIP_UP_TO = 3
+
 
 def text_of(value: Value, kind: Kind, decimals: int | None = None, *, plain: bool = False) -> str:
     """One value as people read it; ``decimals`` None shows it on its own, without a column."""
@@ -128,6 +130,11 @@ class Table:
             return False
         starts = sum(self.starts_group(row) for row in range(len(self.rows)))
         return starts > 1 and 2 * starts <= len(self.rows)
+
+    @property
+    def is_flipped(self) -> bool:
+        """Whether few rows read better as columns: a line per figure, as in a statement."""
+        return len(self.rows) <= _FLIP_UP_TO and len(self.columns) > 2 * len(self.rows)
 
     def starts_group(self, row: int) -> bool:
         """Whether a row is the first of its group."""
