@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.formula_generator import Generator, Vocabulary
 
-from planner.expr.check import CASE, GROUP, PLAN, Checker, Type
+from planner.expr.check import CASE, GROUP, PLAN, STAGE, Checker, Type
 from planner.expr.functions import FUNCTIONS, REWRITTEN
 from planner.expr.parse import parse
 from planner.expr.to_arrays import Array, ArrayFormula, compile_arrays
@@ -35,7 +35,8 @@ SCOPE: dict[str, Type] = {
     "v_i": Type("number", whole=True, grain=CASE),
     "v_f": Type("flag", grain=CASE),
 }
-CHECKER = Checker(SCOPE, {"ladder": SCOPE["v_i"]})
+STAGES = {"s_i": Type("number", whole=True, grain=STAGE)}
+CHECKER = Checker(SCOPE | STAGES, {"ladder": SCOPE["v_i"]})
 
 
 def compiled(text: str, words: tuple[str, ...] = ()) -> ArrayFormula:
@@ -280,6 +281,25 @@ def test_reductions_run_over_the_layer_groups_of_each_case() -> None:
     }  # fmt: skip
     for text, expected in wanted.items():
         assert run(compiled(text), columns)[0].tolist() == expected, text
+
+
+def test_stages_hold_layer_groups_and_reduce_to_cases_in_two_steps() -> None:
+    # Two stages, two cases: the stages count twice and three times what the groups hold.
+    stages = np.asarray([[[2.0, 20.0]], [[3.0, 30.0]]])
+    groups = np.asarray([[1.0, 1.0], [4.0, 5.0], *[[0.0, 0.0]] * 4])
+    columns = {"s_i": stages, "g_i": groups, "a": [100.0, 1000.0]}
+
+    def found(text: str) -> Array:
+        return np.asarray(run(compiled(text), columns)[0])
+
+    assert found("s_i * g_i").shape == (2, 6, 2)
+    assert found("sum_of(s_i * g_i)").tolist() == [[[10.0, 120.0]], [[15.0, 180.0]]]
+    assert found("max_of(sum_of(s_i * g_i))").tolist() == [15.0, 180.0]
+    assert found("first_of(s_i)").tolist() == [2.0, 20.0]
+    assert found("sum_of(s_i) + a").tolist() == [105.0, 1050.0]
+    assert found("sum_of(s_i * g_i) + a").shape == (2, 1, 2)
+    assert found("any_of(any_of(s_i * g_i > a))").tolist() == [False, False]
+    assert found("count_of(s_i > 2)").tolist() == [1, 2]
 
 
 # ---- the two forms agree ------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from planner.expr.check import CASE, GROUP, PLAN, Checker, Type, whole_number
+from planner.expr.check import (
+    CASE, GROUP, PLAN, STAGE, STAGE_GROUP, Checker, Type, whole_number,
+)  # fmt: skip
 from planner.expr.parse import FormulaError, parse
 from planner.expr.to_math import to_text
 from planner.expr.tree import Text, walk
@@ -32,6 +34,7 @@ SCOPE = {
     "group_width": number("byte/token", GROUP),
     "group_layers": whole_number("1", GROUP),
     "group_windowed": Type("flag", grain=GROUP),
+    "stage_layers": whole_number("1", STAGE),
     "group_kind": Type("choice", words=WORDS, grain=GROUP),
 }
 CHECKER = Checker(SCOPE, {"ladder": SCOPE["tokens"]})
@@ -251,6 +254,12 @@ def test_computed_fractions_are_never_compared_for_equality() -> None:
         ("all_of(group_width > 0)", CASE),
         ("count_of(fits)", PLAN),
         ("max_over(ladder, tokens if fits else 0)", CASE),
+        ("stage_layers * tokens", STAGE),
+        ("stage_layers * group_layers", STAGE_GROUP),
+        ("sum_of(stage_layers * group_layers)", STAGE),
+        ("max_of(sum_of(stage_layers * group_layers))", CASE),
+        ("max_of(stage_layers)", CASE),
+        ("stage_layers * sum_of(group_layers)", STAGE),
         ("weights * sum_of(group_width)", CASE),
     ],
 )
@@ -266,8 +275,9 @@ def test_a_plan_value_cannot_be_reduced() -> None:
 
 
 def test_variants_are_of_cases_and_not_of_layer_groups() -> None:
-    error = refused("max_over(ladder, group_layers)")
-    assert (error.at, error.expected) == (17, "a value per case")
+    for finer in ("group_layers", "stage_layers", "stage_layers * group_layers"):
+        error = refused(f"max_over(ladder, {finer})")
+        assert (error.at, error.expected) == (17, "a value per case")
 
 
 def test_a_reduction_over_variants_names_a_declared_set() -> None:
