@@ -11,7 +11,7 @@ from rich.text import Text
 
 from reports import numbers, palette
 from reports.text_csv import table_csv as csv
-from reports.text_find import find
+from reports.text_find import Found, find
 from reports.text_markdown import markdown
 from reports.view import Check, Column, Ladder, Section, Table, View
 
@@ -42,37 +42,41 @@ def render(
     if shared:
         writer.line(f"In every case: {shared}.", "muted")
     if tables:
-        for section, ladder in _chosen(view, tables):
-            _section(writer, section, ladder)
+        for section, part in _chosen(view, tables):
+            _section(writer, section, part)
     else:
         writer.table(view.summary)
     _ending(writer, view)
     return writer.text()
 
 
-def _chosen(view: View, names: Sequence[str]) -> Iterator[tuple[Section, Ladder | None]]:
-    """Sections and single ladders by name."""
+def _chosen(view: View, names: Sequence[str]) -> Iterator[Found]:
+    """What to draw, by name."""
     for name in names:
         if name == "all":
             yield from ((section, None) for section in view.sections)
-            continue
-        section, ladder = find(view, name)
-        yield section, ladder
+        else:
+            yield find(view, name)
 
 
-def _section(writer: _Writer, section: Section, ladder: Ladder | None) -> None:
-    if ladder is None:
+def _section(writer: _Writer, section: Section, part: Table | Ladder | None) -> None:
+    """A section, or one part of it alone."""
+    tables = section.tables if part is None else [part] if isinstance(part, Table) else []
+    ladders = section.ladders if part is None else [part] if isinstance(part, Ladder) else []
+    if not isinstance(part, Ladder):
         writer.heading(f"{section.label}: {section.answers}")
-        for figure in section.figures:
-            writer.line(f"{figure.label}: {figure.text} {figure.unit}".rstrip())
-        for table in section.tables:
-            writer.table(table)
-    for one in section.ladders if ladder is None else [ladder]:
-        writer.heading(f"{one.label}: {one.meaning}")
-        for grid, also in one.distinct():
+    for figure in section.figures if part is None else ():
+        writer.line(f"{figure.label}: {figure.text} {figure.unit}".rstrip())
+    for table in tables:
+        writer.table(table)
+    for ladder in ladders:
+        writer.heading(f"{ladder.label}: {ladder.meaning}")
+        for grid, also in ladder.distinct():
             column = grid.columns[0]
             unit = f", {column.unit}" if column.unit else ""
-            writer.line(f"{grid.caption}{unit}, by {one.rung_label.lower()} ({one.rung_unit})")
+            writer.line(
+                f"{grid.caption}{unit}, by {ladder.rung_label.lower()} ({ladder.rung_unit})"
+            )
             writer.table(grid, units=False)
             if also:
                 writer.line(also, "muted")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from reports import numbers
 from reports.text_find import find
@@ -37,25 +37,25 @@ def _records(view: View, name: str) -> Iterator[list[Value]]:
     if name in ("summary", "cases"):
         yield from _table_records(view, [view.summary])
         return
-    section, ladder = find(view, name)
-    if ladder is not None:
-        yield from _ladder_records(view, ladder)
-    elif section.tables:
-        yield from _table_records(view, section.tables)
-    elif section.ladders:
-        yield from _ladder_records(view, section.ladders[0])
+    section, part = find(view, name)
+    if part is None and section.tables:
+        part = section.tables[0]
+    elif part is None and section.ladders:
+        part = section.ladders[0]
+    if isinstance(part, Ladder):
+        yield from _ladder_records(view, part)
+    elif part is not None:
+        yield from _table_records(view, part)
     else:
         yield ["metric", "value", "unit"]
         for one in section.figures:
             yield [one.name, one.text, one.unit]
 
 
-def _table_records(view: View, tables: Sequence[Table]) -> Iterator[list[Value]]:
-    """The tables of a section side by side; one with layer groups stands alone."""
-    table = tables[0]
+def _table_records(view: View, table: Table) -> Iterator[list[Value]]:
     columns = table.all_columns()
     heads = [machine_name(c.name, c.machine_unit) for c in columns]
-    extra = ["group", "layers"] if table.extra_labels else []
+    extra = [label.lower().replace(" ", "_") for label in table.extra_labels]
     yield ["case", *_key_names(view), *extra, *heads]
     rows = rows_of_cases(table)
     for number, case in enumerate(view.cases):

@@ -12,7 +12,8 @@ def markdown(view: View) -> str:
     lines = [f"# {_md(view.title)}", "", _md(f"{view.name}, as of {view.as_of}, {view.owner}"), ""]
     lines += [f"**{_md(view.verdict_line)}**", ""]
     for tile in view.tiles:
-        lines.append(_md(f"- {tile.label}: {tile.text} {tile.unit} ({tile.bound})"))
+        number = f"{tile.text} {tile.unit}".rstrip()
+        lines.append(_md(f"- {tile.label}: {number} ({tile.bound})"))
     if view.shared:
         lines += ["", _md("In every case: " + "; ".join(f"{a} {b}" for a, b in view.shared) + ".")]
     lines += ["", "## Cases", "", *_md_table(view.summary)]

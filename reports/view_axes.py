@@ -11,7 +11,7 @@ from planner.planning import Plan
 from reports import numbers
 from reports.view_grid import Row, Value
 from reports.view_parts import CaseName
-from reports.view_units import clean, with_unit
+from reports.view_units import clean, machine_name, with_unit
 
 Reached = frozenset[str]
 
@@ -64,7 +64,7 @@ class Axes:
         return Axis(label, (kind,), value, value)
 
     def _before(self) -> list[Axis]:
-        return [
+        axes = [
             self._entity("model", "Model"),
             self._entity("gpu", "GPU"),
             Axis(
@@ -72,6 +72,14 @@ class Axes:
                 lambda case: f"TP{_count(case, 'tp')}",
             ),
         ]  # fmt: skip
+        if "pp" in self.plan.cases[0].inputs:
+            axes.append(
+                Axis(
+                    "Pipeline stages", ("pp",), lambda case: _count(case, "pp"),
+                    lambda case: f"PP{_count(case, 'pp')}",
+                )
+            )  # fmt: skip
+        return axes
 
     def _formats(self) -> list[Axis]:
         """Formats go by their short ids in names; their labels stand among the details."""
@@ -148,8 +156,15 @@ class Axes:
             details = tuple((axis.label, axis.value(case)) for axis in self.all)
             parts = tuple(self.parts(case, axes))
             mark = anchor("case", case.id, taken)
-            found.append(CaseName(clean(case.id), mark, parts, details, _keys(case)))
+            found.append(CaseName(clean(case.id), mark, parts, details, self._keys(case)))
         return tuple(found)
+
+    def _keys(self, case: Case) -> tuple[tuple[str, Value], ...]:
+        """Names and values of a case for other programs, in base units."""
+        unit_of = self.plan.metrics.unit_of
+        words = ("model", "gpu", "weight_format", "kv_format", "workload")
+        inputs = ((machine_name(n, unit_of(n)), value) for n, value in case.inputs.items())
+        return (*((name, clean(getattr(case, name))) for name in words), *inputs)
 
     @property
     def shared(self) -> tuple[tuple[str, str], ...]:
@@ -192,11 +207,6 @@ class Axes:
 def _either(texts: Iterable[str]) -> str:
     words = list(dict.fromkeys(texts))
     return ", ".join(words[:2]) + (f" and {len(words) - 2} more" if len(words) > 2 else "")
-
-
-def _keys(case: Case) -> tuple[tuple[str, Value], ...]:
-    names = ("model", "gpu", "weight_format", "kv_format", "workload")
-    return (*((name, clean(getattr(case, name))) for name in names), *case.inputs.items())
 
 
 def anchor(prefix: str, text: str, taken: set[str]) -> str:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from planner.engine import Array
-from planner.expr.check import GROUP, PLAN, Type
+from planner.expr.check import CASE, GROUP, PLAN, STAGE, STAGE_GROUP, Type
+from planner.facts import GroupFacts
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan
 from reports import numbers
@@ -39,6 +40,17 @@ _FOLD_FROM = 3
 _BEYOND = "A dash stands where the model was not published for such a context."
 
 
+Place = tuple[int, int, int]
+"""Where a row's figures stand: case, pipeline stage, layer group."""
+
+_GROUP_HEADS = ("Layer group", "Layers")
+_SLOT_HEADS = {GROUP: _GROUP_HEADS, STAGE: ("Stage",), STAGE_GROUP: ("Stage", *_GROUP_HEADS)}
+
+
+def _group_words(group: GroupFacts) -> tuple[str, str]:
+    return clean(group.label), text_of(group.facts["group_layers"].value, "count")
+
+
 def plain_values(values: Array, kind: Type, factor: float, shown: Kind) -> tuple[Value, ...]:
     """A column as plain values in display units; unknown is None."""
     if kind.kind == "choice":
@@ -58,17 +70,16 @@ class Tables:
 
     # ---- columns -------------------------------------------------------------------------------
 
-    def column(
-        self, name: str, picks: Sequence[int], slots: Sequence[int] = (), priority: int = 0
-    ) -> Column:
-        """A metric over rows: the case of each row, and the slot where it has one per group."""
+    def column(self, name: str, places: Sequence[Place], priority: int = 0) -> Column:
+        """A metric over rows, each a case and, where it has one per stage or group, its slot."""
         metric = self.metrics.metrics[name]
         array = self.plan.column(name)
-        if array.ndim == 2:
-            taken = array[np.asarray(slots, dtype=int), np.asarray(picks, dtype=int)]
+        cases, stages, slots = (np.asarray(index, dtype=int) for index in zip(*places, strict=True))
+        if array.ndim == 3:
+            taken = array[stages, slots if array.shape[1] > 1 else 0, cases]
         else:
-            taken = array[np.asarray(picks, dtype=int)]
-        return self._made(metric, taken, self._absent(name, picks), priority)
+            taken = array[slots, cases] if array.ndim == 2 else array[cases]
+        return self._made(metric, taken, self._absent(name, cases), priority)
 
     def _made(self, metric: Metric, taken: Array, absent: frozenset[int], priority: int) -> Column:
         factor, unit, machine, kind = metric_display(metric)
@@ -80,7 +91,7 @@ class Tables:
             priority,
         )  # fmt: skip
 
-    def _absent(self, name: str, picks: Sequence[int]) -> frozenset[int]:
+    def _absent(self, name: str, picks: Array) -> frozenset[int]:
         """Rows in which the metric does not apply, by another column of the same case."""
         if name not in APPLIES_NOT:
             return frozenset()
@@ -89,44 +100,47 @@ class Tables:
             return frozenset()
         kind = self.metrics.type_of(other)
         wanted = kind.words.index(at) if isinstance(at, str) and at in kind.words else at
-        found = self.plan.column(other)[np.asarray(picks, dtype=int)].astype(float)
+        found = self.plan.column(other)[picks].astype(float)
         return frozenset(np.flatnonzero(found == wanted).tolist()) if wanted != "" else frozenset()
 
     # ---- tables --------------------------------------------------------------------------------
 
     def summary(self) -> Table:
         """The main table: a row a case."""
-        picks = range(len(self.plan.cases))
+        places = [(case, 0, 0) for case in range(len(self.plan.cases))]
         names = [n for n in SUMMARY if n in self.metrics.metrics]
         rows = tuple(Row(name.parts, (index,)) for index, name in enumerate(self.axes.names))
-        columns = [self.column(n, picks, priority=i) for i, n in enumerate(names)]
+        columns = [self.column(n, places, i) for i, n in enumerate(names)]
         return _folded(Table("summary", "Which cases fit, and what binds", tuple(columns), rows))
 
     def cases(self, name: str, label: str, metrics: Sequence[Metric]) -> Table:
         """A table of case metrics; cases that none of them tells apart share a row."""
         rows = self.axes.rows(m.name for m in metrics)
-        picks = [row.cases[0] for row in rows]
-        columns = [self.column(m.name, picks, priority=i) for i, m in enumerate(metrics)]
+        places = [(row.cases[0], 0, 0) for row in rows]
+        columns = [self.column(m.name, places, i) for i, m in enumerate(metrics)]
         table = Table(name, label, tuple(columns), tuple(rows), note=self._merged(rows))
         return _folded(table)
 
-    def groups(self, name: str, label: str, metrics: Sequence[Metric]) -> Table:
-        """A table of layer-group metrics: a row per used group."""
-        rows, picks, slots = [], [], []
+    def slots(self, name: str, label: str, metrics: Sequence[Metric], grain: int) -> Table:
+        """A table of metrics per layer group, pipeline stage, or both: a row per used slot."""
+        rows: list[Row] = []
+        places: list[Place] = []
         merged = self.axes.rows(m.name for m in metrics)
         for row in merged:
-            groups = self.plan.inputs.groups[self.plan.cases[row.cases[0]].model]
-            for slot, group in enumerate(groups[:SLOTS]):
-                layers = group.facts["group_layers"].value
-                extra = (clean(group.label), text_of(layers, "count"))
-                rows.append(Row(row.key, row.cases, extra))
-                picks.append(row.cases[0])
-                slots.append(slot)
-        columns = [self.column(m.name, picks, slots, i) for i, m in enumerate(metrics)]
+            case = self.plan.cases[row.cases[0]]
+            stages = int(case.inputs.get("pp", 1)) if grain != GROUP else 1
+            groups = self.plan.inputs.groups[case.model][:SLOTS] if grain != STAGE else ()
+            for stage in range(stages):
+                staged = (numbers.show(stage + 1, "count"),) if grain != GROUP else ()
+                for slot, group in enumerate(groups or (None,)):
+                    extra = (*staged, *_group_words(group)) if group else staged
+                    rows.append(Row(row.key, row.cases, extra))
+                    places.append((row.cases[0], stage, slot))
+        columns = [self.column(m.name, places, i) for i, m in enumerate(metrics)]
+        heads = _SLOT_HEADS[grain]
         table = Table(
-            name, label, tuple(columns), tuple(rows), extra_labels=("Layer group", "Layers"),
-            note=self._merged(merged),
-        )  # fmt: skip
+            name, label, tuple(columns), tuple(rows), extra_labels=heads, note=self._merged(merged)
+        )
         return _folded(table)
 
     def _merged(self, rows: Sequence[Row]) -> str:
@@ -204,15 +218,17 @@ class Tables:
         entry = self.metrics.tables[table]
         metrics = [m for m in self.ordered(table) if not m.entry.check and m.name not in ON_TILES]
         label = clean(entry.label)
-        of_groups = [m for m in metrics if m.type.grain == GROUP]
-        of_cases = [m for m in metrics if m.type.grain not in (GROUP, PLAN)]
+        of_cases = [m for m in metrics if m.type.grain == CASE]
         tables = []
-        if of_groups:
-            name = table if not of_cases else f"{table}-groups"
-            caption = label if not of_cases else f"{label}: layer groups"
-            tables.append(self.groups(name, caption, of_groups))
+        for grain, suffix in ((GROUP, "groups"), (STAGE, "stages"), (STAGE_GROUP, "stage-groups")):
+            found = [m for m in metrics if m.type.grain == grain]
+            if found:
+                alone = not of_cases and len(found) == len(metrics)
+                caption = label if alone else f"{label}: {suffix.replace('-', ' ')}"
+                name = table if alone else f"{table}-{suffix}"
+                tables.append(self.slots(name, caption, found, grain))
         if of_cases:
-            tables.append(self.cases(table, label, of_cases))
+            tables.insert(0, self.cases(table, label, of_cases))
         ladders = [n for n, v in self.metrics.variants.items() if v.table == table]
         return Section(
             table, label, clean(entry.answers), tuple(tables),
