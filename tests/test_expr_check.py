@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from planner.expr.check import (
-    CASE, GROUP, PLAN, STAGE, STAGE_GROUP, Checker, Type, whole_number,
-)  # fmt: skip
+    CASE,
+    GROUP,
+    PLAN,
+    STAGE,
+    STAGE_GROUP,
+    Checker,
+    Type,
+    whole_number,
+)
 from planner.expr.parse import FormulaError, parse
 from planner.expr.to_math import to_text
 from planner.expr.tree import Text, walk
