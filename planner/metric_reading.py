@@ -68,7 +68,8 @@ class Reading:
             target = entry.replaces or name
             old = self.declared.get(target)  # a replacement stands where the old one stood
             place = old.position if old else len(self.declared)
-            declared = Declared(name, entry, entry.table or content.table, file, key, origin, place)
+            table = entry.table or (old.table if old else content.table)
+            declared = Declared(name, entry, table, file, key, origin, place)
             if entry.replaces:
                 self._replace(declared)
             known = name in self.taken
@@ -233,7 +234,7 @@ class _Checking:
                     "formula",
                     f"a result in {entry.unit}" + (f" ({base})" if base != entry.unit else ""),
                     f"a result in {dimension_text(found.dimension)}",
-                    factor_hint(unit.dimension, found.dimension),
+                    self._blamed(declared, factor_hint(unit.dimension, found.dimension)),
                 )
             )
             return None, None
