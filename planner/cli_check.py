@@ -9,6 +9,7 @@ from pathlib import Path
 
 from planner import plausibility, yamlfile
 from planner.catalog import KINDS, Catalog
+from planner.cli_saved import SUFFIXES, load_saved
 from planner.errors import InputError, Problem, Span
 from planner.examples import run_example
 from planner.explain import exact
@@ -17,7 +18,6 @@ from planner.metrics import Metric, MetricSet
 from planner.planning import Value
 from planner.records import Entry
 from planner.resources import data_dir
-from planner.saved import load
 from planner.scenario import read_scenario, resolve
 from planner.units import UnitError
 from planner.yamlfile import YamlFile
@@ -84,7 +84,7 @@ def check_files(paths: Sequence[Path]) -> str:
         for path in found.scenarios:
             _gather(found, partial(_resolve, path, catalog, metrics))
     for path in found.plans:
-        _gather(found, partial(load, path))
+        _gather(found, partial(load_saved, path))
     for kind, file in found.entries:
         found.problems += _check_entry(kind, file, catalog)
     if found.problems:
@@ -117,7 +117,7 @@ def _sort(path: Path, found: Found) -> None:
                 inside.is_dir() or inside.suffix in (".yaml", ".yml")
             ):
                 _sort(inside, found)
-    elif path.suffix.lower() == ".json":
+    elif path.suffix.lower() in SUFFIXES:
         found.plans.append(path)
     else:
         _sort_file(path, found)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from planner.cli_saved import SUFFIXES, load_saved
 from planner.errors import InputError, Problem, Span
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Inputs:
     @property
     def is_saved(self) -> bool:
         """True for a plan that was saved, false for a scenario."""
-        return self.scenario.suffix.lower() == ".json"
+        return self.scenario.suffix.lower() in SUFFIXES
 
     def plan(self) -> Plan:
         """The plan of a scenario, or the one that was saved.
@@ -68,9 +69,7 @@ class Inputs:
                 raise InputError(
                     Problem(Span(option), "", "a scenario", f"the plan {self.scenario}", hint)
                 )
-        from planner.saved import load
-
-        return load(self.scenario)
+        return load_saved(self.scenario)
 
 
 def planning_options(command: F) -> F:

@@ -33,7 +33,7 @@ def plan(
     form: str | None,
     strict: bool,
 ) -> None:
-    """The tables of a scenario (or of a saved plan) in the terminal.
+    """The tables of a scenario (or of a saved plan, workbook or page) in the terminal.
 
     Without --table the summary is shown; --table all shows every table.
     """

@@ -331,6 +331,8 @@ def test_a_saved_plan_stands_where_a_scenario_does(capsheet: Caller) -> None:
         )
         assert one == other
         assert one.code == 0
+    for copy in ("out/small.html", "out/small.xlsx"):
+        assert capsheet("plan", copy, "--json").out == text
     assert capsheet("report", saved, "-o", "again.html").code == 0
     page = (capsheet.folder / "again.html").read_bytes()
     assert page == (capsheet.folder / "out" / "small.html").read_bytes()
