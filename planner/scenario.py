@@ -65,6 +65,16 @@ class PrecisionEntry(Part):
     compute: StrictStr = "bf16"
 
 
+class LayoutEntry(Part):
+    """Parallel sizes of one replica: tensor, pipeline, data, expert and decode context."""
+
+    tp: Any = 1
+    pp: Any = 1
+    dp: Any = 1
+    ep: Any = 1
+    dcp: Any = 1
+
+
 class WorkloadEntry(Part):
     """The shape of a request: cached, new and returned tokens."""
 
@@ -85,7 +95,8 @@ class ScenarioEntry(Part):
     engine: StrictStr = "plain"
     models: Annotated[Texts, Field(min_length=1)]
     gpus: Annotated[Texts, Field(min_length=1)]
-    tp: Values = (1,)
+    tp: Values = ()
+    layouts: Annotated[tuple[LayoutEntry, ...], BeforeValidator(_rows)] = ()
     precisions: Annotated[tuple[PrecisionEntry, ...], BeforeValidator(_rows)] = (PrecisionEntry(),)
     contexts: Values
     workloads: Annotated[tuple[WorkloadEntry, ...], BeforeValidator(_rows), Field(min_length=1)]
@@ -164,7 +175,7 @@ class _Resolving:
         gpus = [self.look_up("gpu", g, ("gpus", i)) for i, g in enumerate(entry.gpus)]
         engine = self.look_up("engine", entry.engine, ("engine",))
         axes = {
-            "tp": self.numbers("tp", ("tp",), entry.tp),
+            "layout": self.layouts(),
             "precision": self.precisions(),
             "context": self.numbers("context", ("contexts",), entry.contexts),
             "workload": self.workloads(),
@@ -237,6 +248,30 @@ class _Resolving:
             if number in found[:index] and not self.problems:
                 self.problems.append(
                     self.file.problem((*key, index), "each value once", f"{values[index]} again")
+                )
+        return found
+
+    def layouts(self) -> list[dict[str, float]]:
+        """Parallel sizes, from ``layouts`` or from the short list ``tp``."""
+        given = self.entry.layouts
+        if given and self.entry.tp:
+            self.problems.append(
+                self.file.problem(("layouts",), "layouts or tp", "both", of_key=True)
+            )
+        if not given:
+            sizes = self.numbers("tp", ("tp",), self.entry.tp or (1,))
+            return [{**dict.fromkeys(LayoutEntry.model_fields, 1.0), "tp": tp} for tp in sizes]
+        found = [
+            {
+                name: self.numbers(name, ("layouts", index, name), (getattr(one, name),))[0]
+                for name in LayoutEntry.model_fields
+            }
+            for index, one in enumerate(given)
+        ]
+        for index, layout in enumerate(found):
+            if layout in found[:index]:
+                self.problems.append(
+                    self.file.problem(("layouts", index), "each layout once", "the same again")
                 )
         return found
 
@@ -321,7 +356,9 @@ class _Resolving:
         return tuple(self.numbers(variant.replaces, (name,), given))
 
     def case_origins(self) -> None:
-        keys = {"tp": "tp", "context": "contexts", "batch": "batches",
+        layout = "layouts" if self.entry.layouts else "tp"
+        keys = {**dict.fromkeys(LayoutEntry.model_fields, layout),
+                "context": "contexts", "batch": "batches",
                 "compute_dtype": "precisions",
                 "cached_tokens": "workloads", "prompt_tokens": "workloads",
                 "output_tokens": "workloads"}  # fmt: skip
@@ -345,7 +382,7 @@ class _Resolving:
         seen: set[str] = set()
         for combination in itertools.product(models, gpus, *axes.values()):
             case = self.case(*combination)
-            reason = next((r for r, test in DROPS.items() if test(case, self.facts)), "")
+            reason = next((r for r, test in DROPS.items() if test(case, self.facts, self.groups)), "")
             if reason:
                 dropped[reason] = dropped.get(reason, 0) + 1
             elif case.id not in seen:
@@ -359,7 +396,8 @@ class _Resolving:
         return cases, dropped
 
     def case(
-        self, model: str, gpu: str, tp: float, precision: PrecisionEntry, context: float,
+        self, model: str, gpu: str, layout: dict[str, float], precision: PrecisionEntry,
+        context: float,
         workload: tuple[str, dict[str, float]], batch: float,
     ) -> Case:  # fmt: skip
         weights = precision.weights
@@ -368,12 +406,18 @@ class _Resolving:
         weights = self.look_up("weight_format", weights, ("precisions",))
         kv = self.look_up("kv_format", precision.kv, ("precisions",))
         inputs: dict[str, float | str] = {
-            "tp": tp, "compute_dtype": precision.compute, "context": context, **workload[1],
+            **layout, "compute_dtype": precision.compute, "context": context, **workload[1],
             "batch": batch,
         }  # fmt: skip
         formats = f"{weights}+{kv}+{precision.compute}"
-        parts = [model, gpu, f"tp{tp:.0f}", formats, f"{context:.0f}", workload[0], f"b{batch:.0f}"]
+        parts = [model, gpu, layout_id(layout), formats, f"{context:.0f}", workload[0], f"b{batch:.0f}"]
         return Case("/".join(parts), model, gpu, weights, kv, workload[0], inputs)
+
+
+def layout_id(layout: Mapping[str, float]) -> str:
+    """``tp8pp2``: the tensor-parallel size, and every other size above 1."""
+    others = (f"{name}{size:.0f}" for name, size in layout.items() if name != "tp" and size > 1)
+    return f"tp{layout['tp']:.0f}" + "".join(others)
 
 
 def _placed(fact: Fact) -> Fact:

@@ -23,7 +23,14 @@ from reports.workbook.back_sheets import (
     place_plan_metrics,
     sources_sheet,
 )
-from reports.workbook.case_sheets import CASES, GROUPS, WORKINGS, CaseSheets, sheet_name
+from reports.workbook.case_sheets import (
+    CASES,
+    GROUPS,
+    STAGES,
+    WORKINGS,
+    CaseSheets,
+    sheet_name,
+)
 from reports.workbook.catalog_sheets import SHEETS, SourceList, catalog_sheet, groups_sheet
 from reports.workbook.front_sheets import (
     COVER,
@@ -41,7 +48,7 @@ from reports.workbook.variant_sheets import VariantSheets, display_units
 SUMMARY_FIRST = 60
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, INPUTS, "Models", "Layer groups", "GPUs", "Engines", "Weight formats",
-    "KV formats", CASES, GROUPS, "Access", "Thresholds", "Context ladder", WORKINGS,
+    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds", "Context ladder", WORKINGS,
     "Context ladder workings", CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 
@@ -68,7 +75,7 @@ class _Writing:
 
     def __init__(self, plan: Plan, saved: dict[str, Any]) -> None:
         self.plan, self.hash = plan, str(saved["hashes"]["values"])
-        self.book, self.at, self.sources = Book(), Addresses(len(plan.cases)), SourceList()
+        self.book, self.at, self.sources = Book(), Addresses(len(plan.cases), plan.inputs.stages), SourceList()
         self.metrics = plan.metrics
 
     def run(self, catalog: Catalog | None) -> Book:
@@ -118,6 +125,7 @@ class _Writing:
     def _calculations(self, sheets: CaseSheets, variants: list[VariantSheets]) -> Table:
         cases = sheets.cases()
         sheets.groups()
+        sheets.stages()
         for variant in variants:
             table = variant.write_matrix()
             figure = self.metrics.variants[variant.name].shows[0]
