@@ -2,71 +2,47 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, StrictInt, StrictStr, model_validator
+from pydantic import BeforeValidator, Field, StrictStr, model_validator
 
 from planner import layer_kinds
 from planner.errors import nearest, one_of
 from planner.figures import (
-    ID_PATTERN,
-    URL_PATTERN,
-    ByteRate,
     Bytes,
-    Confidence,
     Count,
     Dtype,
     Figure,
     Flag,
-    FlopRate,
-    Gpus,
     MemoryBasis,
     Params,
     Part,
-    Power,
     Ratio,
-    Texts,
     Tokens,
     Words,
     listed,
     refusal,
 )
+from planner.records_base import Id, Record, Source
+from planner.records_gpu import Gpu
 from planner.yamlfile import YamlFile
 
-
-class Source(Part):
-    """Where figures come from; ``via`` names the source in which this one was quoted."""
-
-    title: StrictStr
-    url: Annotated[StrictStr, Field(pattern=URL_PATTERN)] | None = None
-    confidence: Confidence | None = None
-    read: StrictStr | None = None
-    via: StrictStr | None = None
-
-
-Id = Annotated[StrictStr, Field(pattern=ID_PATTERN, max_length=60)]
-
-
-class Record(Part):
-    """What every catalog entry has."""
-
-    id: Id
-    label: StrictStr
-    aliases: Texts = ()
-    note: StrictStr = ""
-    sources: dict[StrictStr, Source] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _via_exists(self) -> Record:
-        for name, source in self.sources.items():
-            if source.via is not None and source.via not in self.sources:
-                raise refusal(
-                    "the id of a source of this file", f"'{source.via}'",
-                    nearest(source.via, self.sources), ("sources", name, "via"),
-                )  # fmt: skip
-        return self
+__all__ = [
+    "Components",
+    "ConfigSource",
+    "Engine",
+    "Entry",
+    "Format",
+    "Gpu",
+    "Id",
+    "LayerGroup",
+    "Model",
+    "Record",
+    "Source",
+    "Verification",
+    "aliases",
+]
 
 
 class Components(Part):
@@ -233,82 +209,6 @@ class Model(Record):
                     (part, "source"),
                 )  # fmt: skip
         return self
-
-
-_DENSE_HINT = (
-    "only dense peaks are planned with: write peak_dense, and halve a figure that is printed "
-    "with 2:4 sparsity"
-)
-
-
-class PeakDense(Part):
-    """Dense matrix peak by number format; an absent one has no native path."""
-
-    fp32: FlopRate | None = None
-    tf32: FlopRate | None = None
-    bf16: FlopRate | None = None
-    fp16: FlopRate | None = None
-    fp8: FlopRate | None = None
-    fp6: FlopRate | None = None
-    fp4: FlopRate | None = None
-    int8: FlopRate | None = None
-    int4: FlopRate | None = None
-
-    @classmethod
-    def hint_for(cls, key: str) -> tuple[str, str] | None:
-        """A sparse figure is refused with the way to a dense one."""
-        return ("a dense figure", _DENSE_HINT) if "sparse" in key else None
-
-
-class Memory(Part):
-    """The three figures for one GPU's memory; no one of them follows from another."""
-
-    marketed: Bytes
-    device: Bytes = Field(default_factory=Bytes)
-    framework: Bytes = Field(default_factory=Bytes)
-    type: StrictStr = ""
-
-
-class ScaleUp(Part):
-    """The fast link between GPUs, per GPU."""
-
-    tech: StrictStr = ""
-    one_way: ByteRate = Field(default_factory=ByteRate)
-    both_ways: ByteRate = Field(default_factory=ByteRate)
-    max_domain: Gpus
-
-
-class HostLink(Part):
-    """The link to the host."""
-
-    tech: StrictStr = ""
-    one_way: ByteRate = Field(default_factory=ByteRate)
-
-
-class Gpu(Record):
-    """One orderable GPU variant."""
-
-    vendor: StrictStr
-    architecture: StrictStr
-    line: Id
-    generation: StrictInt
-    predecessor: Id | None = None
-    status: Literal["shipping", "announced", "legacy"]
-    launch: Words = Field(default_factory=Words)
-    form_factor: StrictStr = ""
-    memory: Memory
-    memory_bandwidth: ByteRate
-    peak_dense: PeakDense
-    scale_up: ScaleUp
-    host_link: HostLink | None = None
-    power: Power = Field(default_factory=Power)
-    compute_capability: Words = Field(default_factory=Words)
-
-    @classmethod
-    def hint_for(cls, key: str) -> tuple[str, str] | None:
-        """Any other spelling of FLOPS than ``peak_dense`` is refused with the reason."""
-        unmarked = re.search(r"peak|flop|tops|sparse", key.lower())
-        return ("peak_dense, the only spelling of FLOPS", _DENSE_HINT) if unmarked else None
 
 
 class EngineDefaults(Part):

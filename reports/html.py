@@ -17,20 +17,16 @@ from reports import charts, numbers, palette
 from reports.charts import Chart
 from reports.view import Column, FactCell, FactTable, Table, Term, View
 from reports.view_layout import PAGE_ROWS
+from reports.view_units import DIRECTION_MARKS
 
 _ROOM, _PADDING = 152, 3  # characters that stand side by side on a screen and on paper
 _LONGEST_KEY = 60  # a longer one is broken into lines
 _SMALL = 9  # tenths of a character that one in small type takes
 _DATA = '<script type="application/json" id="plan-data">'
 _END = "</script>"
-# What could end the element or begin a comment is written as an escape of JSON.
-_ESCAPES = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
+# What could end the element, begin a comment or turn the text around is an escape of JSON.
+_ESCAPED = ["<", ">", "&", "\u2028", "\u2029", *sorted(DIRECTION_MARKS)]
+_ESCAPES = {character: f"\\u{ord(character):04x}" for character in _ESCAPED}
 
 
 def render(view: View, plan_json: str) -> str:
@@ -64,7 +60,7 @@ def style_hash(style: str) -> str:
 
 def embedded(plan_json: str) -> str:
     """JSON text that cannot end the script element that it stands in."""
-    return "".join(_ESCAPES.get(character, character) for character in plan_json)
+    return plan_json.translate(str.maketrans(_ESCAPES))
 
 
 def extract_plan(html_text: str) -> str:
@@ -80,7 +76,7 @@ def extract_plan(html_text: str) -> str:
     text = html_text[start + len(_DATA) : end].strip() + "\n"
     back = {escape[1:]: character for character, escape in _ESCAPES.items()}
     # An escape counts only after an even number of backslashes; others belong to the text.
-    pattern = r"(?<!\\)((?:\\\\)*)\\(u003c|u003e|u0026|u2028|u2029)"
+    pattern = rf"(?<!\\)((?:\\\\)*)\\({'|'.join(back)})"
     return re.sub(pattern, lambda found: found[1] + back[found[2]], text)
 
 

@@ -29,13 +29,13 @@ def table_csv(view: View, table: str, bom: bool = False) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in _records(view, table):
-        writer.writerow([_csv(value) for value in line])
+        writer.writerow([cell(value) for value in line])
     return ("\ufeff" if bom else "") + out.getvalue()
 
 
 def _records(view: View, name: str) -> Iterator[list[Value]]:
     if name in ("summary", "cases"):
-        yield from _table_records(view, [view.summary])
+        yield from _table_records(view, view.summary)
         return
     section, part = find(view, name)
     if part is None and section.tables:
@@ -91,7 +91,8 @@ def _cell(column: Column, row: int) -> Value:
     return numbers.UNKNOWN if value is None else value
 
 
-def _csv(value: Value) -> str:
+def cell(value: Value) -> str:
+    """One value as it stands in a file; text that would be a formula gets an apostrophe."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

@@ -264,13 +264,12 @@ def _folded(table: Table) -> Table:
 
 
 def _is_twin(column: Column, other: Column) -> bool:
-    """The same numbers, the unit aside from what they count per."""
-    units = [c.machine_unit.partition("/")[0] for c in (column, other)]
-    return (
-        column.align == "right"
-        and units[0] == units[1]
-        and (column.values, column.absent, column.kind) == (other.values, other.absent, other.kind)
-    )
+    """The same numbers of the same unit, apart from what they are counted per."""
+    heads = [
+        (c.machine_unit.partition("/")[0], c.kind in ("ratio", "share"), c.values, c.absent)
+        for c in (column, other)
+    ]
+    return column.align == other.align == "right" and heads[0] == heads[1]
 
 
 def _is_constant(column: Column) -> bool:

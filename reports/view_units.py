@@ -125,7 +125,7 @@ def column_decimals(values: Iterable[Value], kind: Kind) -> int:
     return max(places, min(_MOST_EXTRA, wanted))
 
 
-_DIRECTION = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+DIRECTION_MARKS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def clean(text: str) -> str:
@@ -135,7 +135,7 @@ def clean(text: str) -> str:
         category = unicodedata.category(character)
         if character in "\t\n\r" or category in ("Zl", "Zp"):
             kept.append(" ")
-        elif category in ("Cc", "Cs") or character in _DIRECTION:
+        elif category in ("Cc", "Cs") or character in DIRECTION_MARKS:
             kept.append("\ufffd")
         else:
             kept.append(character)

@@ -1,0 +1,124 @@
+"""Plans for tests of views and what is drawn from them, and what a view says as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import planner
+from planner.planning import Plan
+from reports.view import Column, Table, View, view_of
+from support.command import EXAMPLE, SMALL
+
+HOSTILE = "<img src=x onerror=alert(1)> </script> =cmd|x `q` \u202eevil\u05d0 <!-- &amp;"
+
+OWN_METRICS = """\
+metrics:
+  own_share:
+    label: "Own <b>share</b> | of =pool"
+    unit: "1"
+    display: "%"
+    why: "Reason with </script> and `ticks`."
+    source: {title: "=HYPERLINK() and <i>source</i>", url: "javascript:alert(1)"}
+    formula: memory_spare / memory_left
+  own_unknown:
+    label: Own unknown
+    unit: flop/s/gpu
+    display: TFLOP/s/gpu
+    why: The FP4 peak of a card that has none.
+    source: {title: GPU catalog}
+    formula: peak_fp4
+  own_flag:
+    label: Own flag
+    why: A case with room.
+    source: {title: Own rule}
+    formula: memory_left > 0 * memory_left
+  own_total:
+    label: Own total
+    unit: request
+    why: A figure of the whole plan.
+    source: {title: Own rule}
+    formula: max_of(max_concurrency)
+"""
+
+
+@cache
+def example() -> tuple[Plan, View]:
+    """The shipped example."""
+    plan = planner.plan(EXAMPLE)
+    return plan, view_of(plan)
+
+
+def small(folder: Path, text: str = SMALL, own: str = "") -> tuple[Plan, View]:
+    """A plan of a scenario text, with own metrics if there are any."""
+    path = folder / "small.yaml"
+    path.write_text(text, "utf-8")
+    files = []
+    if own:
+        files.append(folder / "own.yaml")
+        files[0].write_text(own, "utf-8")
+    plan = planner.plan(path, metrics=files)
+    return plan, view_of(plan)
+
+
+def hostile(folder: Path) -> tuple[Plan, View]:
+    """A plan in which every text that a user may choose is hostile."""
+    quoted = HOSTILE.replace("\u202e", "\\u202e")
+    text = SMALL.replace("title: A small plan", f'title: "{quoted}"')
+    text += f'owner: "{quoted}"\nnote: "{quoted}"\n'
+    return small(folder, text, OWN_METRICS)
+
+
+def tables(view: View) -> Iterator[Table]:
+    """Every table of cases of a view."""
+    yield view.summary
+    for section in view.sections:
+        yield from section.tables
+        for ladder in section.ladders:
+            yield from ladder.grids
+
+
+def columns(view: View, name: str) -> tuple[Table, Column]:
+    """The column of a metric in the first section that has it."""
+    for section in view.sections:
+        for table in section.tables:
+            for column in table.all_columns():
+                if column.name == name:
+                    return table, column
+    raise KeyError(name)
+
+
+def figure(view: View, name: str, case: int) -> str:
+    """What a reader sees of a metric for one case."""
+    table, column = columns(view, name)
+    row = next(i for i, row in enumerate(table.rows) if case in row.cases)
+    return f"{column.text(row)} {column.unit}".strip()
+
+
+def said(view: View, rows: int = 2) -> str:
+    """What a view says, in plain lines: enough to see what moved."""
+    lines = [view.title, view.verdict_line]
+    lines += [
+        f"tile {t.label}: {t.text} {t.unit} ({t.bound})".replace("  ", " ") for t in view.tiles
+    ]
+    lines += [f"in every case {label}: {value}" for label, value in view.shared]
+    for table in tables(view):
+        lines += _said_table(table, rows)
+    lines += [f"assumption {a.label}: {a.text} {a.unit} {a.origin}" for a in view.assumptions]
+    for facts in view.facts:
+        heads = ", ".join(f"{c.label} {c.unit}".strip() for c in facts.columns)
+        lines.append(f"facts {facts.label}: {len(facts.entries)} entries: {heads}")
+    lines += [f"check {c.kind} {c.label}: {c.state} {c.value}" for c in view.checks]
+    lines += [f"{len(view.sources)} sources, {len(view.glossary)} terms"]
+    return "\n".join(lines) + "\n"
+
+
+def _said_table(table: Table, rows: int) -> Iterator[str]:
+    yield f"table {table.name}: {table.caption}, {len(table.rows)} rows"
+    yield from (f"  remark {remark}" for remark in table.remarks())
+    yield "  " + " | ".join(f"{c.label} {c.unit}".strip() for c in table.columns)
+    for index in range(min(rows, len(table.rows))):
+        row = table.rows[index]
+        cells = " | ".join(column.text(index) for column in table.columns)
+        yield f"  {row.label} {' '.join(row.extra)}: {cells}".replace(" :", ":")
