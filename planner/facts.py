@@ -18,9 +18,12 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
             f"params_{name}": (("params", name), "param")
             for name in (
                 "embedding", "lm_head", "attention", "mlp", "shared", "experts", "router", "norm",
-                "state", "vision",
+                "state", "vision", "indexer", "other",
             )
         },
+        "layers": (("layers",), "1"),
+        "hidden_size": (("hidden_size",), "1"),
+        "vocab_size": (("vocab_size",), "1"),
         "tied_embedding": (("tied_embedding",), "1"),
         "experts": (("experts",), "1"),
         "experts_per_token": (("experts_per_token",), "1"),
@@ -128,7 +131,7 @@ def _group(entry: Entry, model: Model, index: int) -> GroupFacts:
     for name, unit in layer_kinds.FIELDS.items():
         if name == "group_layers":
             continue
-        rule = kind.rules.get(name, "")
+        rule = kind.rule(name)
         used = [figures[n] for n in _written(kind, layer_kinds.names_in(rule), figures)]
         span = entry.file.span((*here, *_only(kind, rule, figures)))
         facts[name] = _derived(name, unit, kind, shape, used, span)
@@ -137,7 +140,22 @@ def _group(entry: Entry, model: Model, index: int) -> GroupFacts:
 
 def _shape(model: Model, group: LayerGroup, kind: layer_kinds.LayerKind) -> dict[str, Figure]:
     inherited = {"q_heads": model.q_heads} if "q_heads" in kind.takes else {}
-    return inherited | group.shape
+    outer = {"hidden_size": model.hidden_size, "layers": group.layers}
+    return inherited | group.shape | outer | _everywhere(model, group)
+
+
+def _everywhere(model: Model, group: LayerGroup) -> dict[str, Figure]:
+    """The place of a group that takes every layer of the model, where the entry leaves it out."""
+    if group.first is not None or None in (group.layers.value, model.layers.value):
+        return {}
+    if group.layers.value != model.layers.value:
+        return {}
+    derived = {"confidence": "derived", "note": "the group takes every layer of the model"}
+    places = {"first": 0.0, "period": 1.0, "run": 1.0}
+    return {
+        name: group.layers.model_copy(update={"value": place, **derived})
+        for name, place in places.items()
+    }
 
 
 def _as_number(figure: Figure) -> float | None:
@@ -167,7 +185,7 @@ def _derived(
     used: list[Figure],
     span: Span,
 ) -> Fact:
-    rule = kind.rules.get(name, "")
+    rule = kind.rule(name)
     source = tuple(dict.fromkeys(one for figure in used for one in figure.source))
     if any(n not in shape for n in layer_kinds.names_in(rule)):
         return Fact(None, unit, source, "", "", span)

@@ -48,12 +48,13 @@ __all__ = [
 class Components(Part):
     """Parameter counts by component; the ones given add up to ``total``, so absent ones are 0.
 
+    ``indexer`` is what sparse attention adds, ``other`` what fits no component (named in a note).
     ``mtp`` is a module beside the model (multi-token prediction) and no part of ``total``.
     """
 
     ADDENDS: ClassVar[tuple[str, ...]] = (
         "embedding", "lm_head", "attention", "mlp", "shared", "experts", "router", "norm", "state",
-        "vision",
+        "vision", "indexer", "other",
     )  # fmt: skip
 
     total: Params
@@ -67,6 +68,8 @@ class Components(Part):
     norm: Params | None = None
     state: Params | None = None
     vision: Params | None = None
+    indexer: Params | None = None
+    other: Params | None = None
     mtp: Params | None = None
 
     @model_validator(mode="after")
@@ -112,6 +115,20 @@ class LayerGroup(Part):
     conv_kernel: Count | None = None
     conv_dtype: Dtype | None = None
     state_dtype: Dtype | None = None
+    gate_rank: Count | None = None
+    q_lora_rank: Count | None = None
+    index_query_size: Count | None = None
+    index_weights: Flag | None = None
+    read_limit: Tokens | None = None
+    tokens: Tokens | None = None
+    tokens_per_state: Count | None = None
+    elements: Count | None = None
+    kv_bias: Flag | None = None
+    v_projection: Flag | None = None
+    shared_layers: Count | None = None
+    first: Count | None = None
+    period: Count | None = None
+    run: Count | None = None
 
     @property
     def shape(self) -> dict[str, Figure]:
@@ -133,13 +150,27 @@ class LayerGroup(Part):
         given = set(self.shape)
         spread = {n for short in given for n in kind.stands_for.get(short, (short,))}
         missing = [n for n in kind.takes if n not in spread | {"q_heads"}]
-        takes = one_of([*kind.takes, *kind.may_take, *kind.stands_for], 20)
-        foreign = sorted(spread - {*kind.takes, *kind.may_take})
+        takes = one_of([*kind.takes, *kind.stands_for], 20)
+        known = one_of([*kind.takes, *kind.stands_for, *kind.may_take], 20)
+        foreign = sorted(spread - {*kind.takes, *kind.may_take, *layer_kinds.COMMON})
         if missing:
             raise refusal(f"'{missing[0]}' for {self.kind}", "no such key", takes)
         if foreign:
-            raise refusal(takes, f"'{foreign[0]}'", f"{self.kind} has none", (foreign[0],))
+            raise refusal(known, f"'{foreign[0]}'", f"{self.kind} has none", (foreign[0],))
+        self._placed(given)
         return self
+
+    def _placed(self, given: set[str]) -> None:
+        place = {"first", "period", "run"}
+        if place & given and not place <= given:
+            raise refusal("first, period and run together", one_of(sorted(place & given)))
+        shared, layers = self.shared_layers, self.layers.value
+        if shared is not None and None not in (shared.value, layers):
+            if float(shared.value or 0) > float(layers or 0):
+                raise refusal(
+                    f"at most the {layers:.0f} layers of the group", f"{shared.value:.0f}", "",
+                    ("shared_layers",),
+                )  # fmt: skip
 
 
 class ConfigSource(Part):
