@@ -92,7 +92,8 @@ class GroupFacts:
 
 
 # An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
-_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token", "moe_first", "moe_period")
+_MOE_PLACE = ("moe_first", "moe_period")  # of a model with experts they are unknown, not 0
+_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token", *_MOE_PLACE)
 _ABSENT_NOTE = "none; the components that are given add up to the total"
 
 
@@ -110,6 +111,9 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
         return _from_figure(part, unit, span)
     if key[0] == "kv" and isinstance(entry.record, Format) and entry.record.kv is not None:
         return _kv_fact(entry.record.kv, str(key[1]), unit, span)
+    model = entry.record
+    if isinstance(model, Model) and key[0] in _MOE_PLACE and model.params.experts is not None:
+        return Fact(None, unit, (), "", "", span)
     if isinstance(entry.record, Model) and key[0] in _ABSENT_IS_ZERO:
         total = entry.record.params.total
         known = 0.0 if total.value is not None else None
