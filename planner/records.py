@@ -164,13 +164,13 @@ class LayerGroup(Part):
         place = {"first", "period", "run"}
         if place & given and not place <= given:
             raise refusal("first, period and run together", one_of(sorted(place & given)))
-        shared, layers = self.shared_layers, self.layers.value
-        if shared is not None and None not in (shared.value, layers):
-            if float(shared.value or 0) > float(layers or 0):
-                raise refusal(
-                    f"at most the {layers:.0f} layers of the group", f"{shared.value:.0f}", "",
-                    ("shared_layers",),
-                )  # fmt: skip
+        shared = self.shared_layers.value if self.shared_layers is not None else None
+        layers = self.layers.value
+        if shared is not None and layers is not None and shared > layers:
+            raise refusal(
+                f"at most the {layers:.0f} layers of the group", f"{shared:.0f}", "",
+                ("shared_layers",),
+            )  # fmt: skip
 
 
 class ConfigSource(Part):

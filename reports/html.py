@@ -60,7 +60,7 @@ def style_hash(style: str) -> str:
 
 def embedded(plan_json: str) -> str:
     """JSON text that cannot end the script element that it stands in."""
-    return plan_json.translate(str.maketrans(_ESCAPES))
+    return plan_json.translate({ord(character): text for character, text in _ESCAPES.items()})
 
 
 def extract_plan(html_text: str) -> str:

@@ -144,7 +144,12 @@ class Axes:
         if len(words) > 1 and len(set(words)) == 1:
             return words[0]
         kinds = {"Weights": "weights", "KV cache": "KV", "Compute": "compute"}
-        return ", ".join(f"{w} {kinds[a.label]}" for w, a in zip(words, formats, strict=True))
+        named = [f"{w} {kinds[a.label]}" for w, a in zip(words, formats, strict=True)]
+        for index, word in enumerate(words):
+            rest = {other for other in words if other != word}
+            if len(words) == 3 and words.count(word) == 1 and len(rest) == 1:
+                return f"{named[index]}, rest {rest.pop()}"
+        return ", ".join(named)
 
     @cached_property
     def names(self) -> tuple[CaseName, ...]:

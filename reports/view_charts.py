@@ -25,14 +25,14 @@ from reports.view_axes import Axes
 from reports.view_grid import (
     Row,
 )
-from reports.view_layout import CHART_LINES, CHART_ROWS
+from reports.view_layout import CHART_LINES, CHART_ROWS, STACK_ROWS
 from reports.view_parts import (
     Section,
 )
 from reports.view_units import input_display, metric_display
 
-_LEDGER = ("weights_gpu", "overhead", "kv_pool", "memory_outside")
-_LEDGER_LABELS = ("Weights", "Overhead", "KV pool", "Outside")
+_LEDGER = ("weights_gpu", "overhead", "memory_left", "memory_outside")
+_LEDGER_LABELS = ("Weights", "Overhead", "Left for KV", "Outside")
 
 
 class Charts:
@@ -69,46 +69,62 @@ class Charts:
         if not self._has("max_concurrency", "b_star_kv", "b_star_compute"):
             return None
         rows = self.axes.rows(["max_concurrency"])
-        shown = _spread(rows, CHART_ROWS)
+        shown = rows if len(rows) <= CHART_ROWS else _spread(self._best(rows), CHART_ROWS)
         one = all(case.inputs["tp"] == 1 for case in self.plan.cases)
+        labels, common = _apart(shown)
+        unit = "; ".join(["requests", "B*: KV reads overtake", *_noted(common)])
         chart = BarChart(
             f"How many requests does one {'GPU' if one else 'replica'} hold at the context limit?",
-            _counted("requests; B*: KV reads exceed weight reads", rows),
+            _counted(unit, rows, shown, ", best per model and GPU"),
             tuple(self._bar(row) for row in shown),
             kind="count",
         )
-        bars = tuple(
-            replace(b, label=t) for b, t in zip(chart.bars, _short_labels(shown), strict=True)
-        )
+        bars = tuple(replace(b, label=t) for b, t in zip(chart.bars, labels, strict=True))
         return replace(chart, bars=bars, description=describe(chart))
+
+    def _best(self, rows: list[Row]) -> list[Row]:
+        """The row that holds most per GPU of each first two parts of the key."""
+        best: dict[tuple[str, ...], Row] = {}
+        for row in rows:
+            held = self._value("concurrency_per_gpu", row.cases[0]) or 0.0
+            other = best.get(row.key[:2])
+            if other is None or held > (self._value("concurrency_per_gpu", other.cases[0]) or 0.0):
+                best[row.key[:2]] = row
+        return [row for row in rows if best[row.key[:2]] is row]
 
     def _bar(self, row: Row) -> Bar:
         """A bar with the planned batch and the thresholds of its workloads."""
         batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
         marks = [Mark("planned batch", value, planned=True) for value in batches]
-        reads = list(dict.fromkeys(self._value("b_star_kv", case) for case in row.cases))
-        note = ", ".join(numbers.show(value) for value in reads[:2])
         held = self._value("max_concurrency", row.cases[0])
+        found = [self._value("b_star_kv", case) for case in row.cases]
+        reads = sorted({value for value in found if value is not None})
+        ends = list(dict.fromkeys([*reads[:1], *reads[-1:]]))
+        note = " to ".join(numbers.show(value) for value in ends) or numbers.UNKNOWN
         # A threshold beyond what memory holds is out of reach: the note names it, no tick shows it.
-        within = [v for v in reads[:2] if v is not None and held is not None and v < held]
-        marks += [Mark("B*", value, quiet=True) for value in within]
+        marks += [Mark("B*", v, quiet=True) for v in ends if held is not None and v < held]
         return Bar(row.label, held, f"B* {note}", tuple(marks))
 
     # ---- ledgers -------------------------------------------------------------------------------
 
     def ledgers(self) -> Chart | None:
         """What the memory of one GPU is made of."""
-        if not self._has(*_LEDGER, "memory_total", "memory_left"):
+        if not self._has(*_LEDGER, "memory_total"):
             return None
         rows = self.axes.rows([*_LEDGER, "memory_total"])
-        shown = _spread(rows, CHART_ROWS)
+        shown = rows
+        if len(rows) > STACK_ROWS:  # those with room for KV say more than those without
+            roomy = [r for r in rows if (self._value("memory_left", r.cases[0]) or 0.0) > 0]
+            shown = _spread(roomy or rows, STACK_ROWS)
+        labels, common = _apart(shown)
+        unit = "; ".join(["GiB per GPU", *_noted(common)])
         stacks = tuple(self._stack(row) for row in shown)
         chart = StackChart(
-            "What takes the memory of one GPU?", _counted("GiB per GPU", rows), stacks
+            "What takes the memory of one GPU?",
+            _counted(unit, rows, shown, " with room for KV"),
+            stacks,
         )
-        short = tuple(
-            replace(s, label=t) for s, t in zip(stacks, _short_labels(shown), strict=True)
-        )
+        short = tuple(replace(s, label=t) for s, t in zip(stacks, labels, strict=True))
         return replace(chart, rows=short, description=describe(chart))
 
     def _stack(self, row: Row) -> StackRow:
@@ -129,48 +145,87 @@ class Charts:
         """B* of KV reads over the context, against the planned batch."""
         if "prompt_ladder" not in self.metrics.variants or not self._has("b_star_kv"):
             return None
-        lines = self._lines("prompt_ladder", "b_star_kv", "context_start")
         batches = dict.fromkeys(self._value("batch", i) for i in range(len(self.plan.cases)))
         levels = tuple(Level("planned batch", b) for b in list(batches)[:3])
+        lines, common = self._lines("prompt_ladder", "b_star_kv", "context_start")
         return LineChart(
             "From which batch do KV reads exceed weight reads?", "context before decode, tokens",
-            "requests", lines, levels, log_x=True, log_y=True,
+            "requests" + common, lines, levels, log_x=True, log_y=True,
         )  # fmt: skip
 
     def requests(self) -> Chart | None:
         """KV of one request over the context ladder."""
         if "context_ladder" not in self.metrics.variants or not self._has("kv_per_request"):
             return None
-        lines = self._lines("context_ladder", "kv_per_request", "context")
+        lines, common = self._lines("context_ladder", "kv_per_request", "context")
         return LineChart(
-            "How much does one request keep?", "context limit, tokens", "GiB per request", lines,
-            log_x=True, log_y=True,
+            "How much does one request keep?", "context limit, tokens",
+            "GiB per request" + common, lines, log_x=True, log_y=True,
         )  # fmt: skip
 
-    def _lines(self, ladder: str, name: str, across: str) -> tuple[Line, ...]:
-        """A line per row that the metric tells apart, up to what its model was published for."""
+    def _lines(self, ladder: str, name: str, across: str) -> tuple[tuple[Line, ...], str]:
+        """A line per row, up to what its model was published for; and what all have in common."""
         rows = self.axes.rows([name], without=self.metrics.variants[ladder].replaces)
+        first_parts = len({row.key[0] for row in rows})
+        shown = rows
+        if len(rows) > CHART_LINES:
+            shown = _spread(rows, min(CHART_LINES, first_parts))
+        labels, common = _apart(shown, in_groups=False)
+        lines = [
+            Line(label, points)
+            for label, row in zip(labels, shown, strict=True)
+            if (points := self._points(ladder, name, across, row.cases[0]))
+        ]
+        return tuple(lines), _counted("".join(f"; {c}" for c in _noted(common)), rows, shown)
+
+    def _points(
+        self, ladder: str, name: str, across: str, case: int
+    ) -> tuple[tuple[float, float | None], ...]:
         child = self.plan.columns.variants(ladder)
         factor = metric_display(self.metrics.metrics[name])[0]
         count = len(self.plan.cases)
-        lines = []
-        for row in _spread(rows, CHART_LINES):
-            case = row.cases[0]
-            longest = self.plan.value("max_context", case)
-            points: list[tuple[float, float | None]] = []
-            for rung in range(len(self.plan.columns.variant_values[ladder])):
-                at = rung * count + case
-                x, y = float(child[across][at]), float(child[name][at])
-                if not isinstance(longest, float) or x <= longest:
-                    points.append((x, None if np.isnan(y) else y / factor))
-            if points:
-                lines.append(Line(row.label, tuple(points)))
-        return tuple(lines)
+        longest = self.plan.value("max_context", case)
+        points: list[tuple[float, float | None]] = []
+        for rung in range(len(self.plan.columns.variant_values[ladder])):
+            at = rung * count + case
+            x, y = float(child[across][at]), float(child[name][at])
+            if not isinstance(longest, float) or x <= longest:
+                points.append((x, None if np.isnan(y) else y / factor))
+        return tuple(points)
 
 
-def _counted(unit: str, rows: list[Row]) -> str:
+def _apart(rows: list[Row], *, in_groups: bool = True) -> tuple[list[str], str]:
+    """Row names without the parts that all have in common, and those parts.
+
+    ``in_groups``: leading parts that repeat the row above are left out as well.
+    """
+    shared = [len({row.key[i] for row in rows}) == 1 for i in range(len(rows[0].key))]
+    if all(shared):
+        return [row.label for row in rows], ""
+    keys = [
+        tuple(part for part, same in zip(row.key, shared, strict=True) if not same) for row in rows
+    ]
+    labels: list[str] = []
+    above: tuple[str, ...] = ()
+    for key in keys:
+        same = 0
+        while in_groups and same < len(key) - 1 and above[same : same + 1] == (key[same],):
+            same += 1
+        labels.append(" · ".join(key[same:]))
+        above = key
+    common = " · ".join(part for part, same in zip(rows[0].key, shared, strict=True) if same)
+    return labels, common
+
+
+def _noted(common: str) -> list[str]:
+    return [common] if common else []
+
+
+def _counted(unit: str, rows: list[Row], shown: list[Row], which: str = "") -> str:
     """The unit line of a chart, which says when it does not show every row."""
-    return unit if len(rows) <= CHART_ROWS else f"{unit}; {CHART_ROWS} of {len(rows)} rows"
+    if len(shown) == len(rows):
+        return unit
+    return f"{unit}; {len(shown)} of {len(rows)} rows{which}"
 
 
 def _spread(rows: list[Row], limit: int) -> list[Row]:
@@ -182,16 +237,3 @@ def _spread(rows: list[Row], limit: int) -> list[Row]:
         turns[row.key[0]] = turn + 1
         ranked.append((turn, index))
     return [rows[index] for index in sorted(index for _, index in sorted(ranked)[:limit])]
-
-
-def _short_labels(rows: list[Row]) -> list[str]:
-    """Row names without the leading parts that repeat the row above."""
-    labels: list[str] = []
-    above: tuple[str, ...] = ()
-    for row in rows:
-        same = 0
-        while same < len(row.key) - 1 and above[same : same + 1] == (row.key[same],):
-            same += 1
-        labels.append(" · ".join(row.key[same:]))
-        above = row.key
-    return labels

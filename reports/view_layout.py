@@ -67,5 +67,6 @@ FACT_KINDS: dict[str, str] = {
 PAGE_ROWS = 400
 """Rows of one table that a page shows; the rest is in the workbook and the embedded plan."""
 
-CHART_ROWS = 16
+CHART_ROWS = 18
+STACK_ROWS = 15
 CHART_LINES = 8

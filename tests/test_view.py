@@ -16,6 +16,7 @@ from support.plans import (
     example,
     figure,
     hostile,
+    outline,
     said,
     small,
     tables,
@@ -56,7 +57,6 @@ LONG, SHORT = 0, 1  # Qwen3-8B on an H100, long and short prompt
         ("first_batch_kv", SHORT, "51 requests"),
         ("b_star_compute", LONG, "295.4 requests"),
         ("max_concurrency", LONG, "23 requests"),
-        ("memory_spare", LONG, "−19.07 GiB/GPU"),
         ("verdict", LONG, "does not fit"),
     ],
 )
@@ -90,9 +90,9 @@ def test_the_answer_of_one_case(tmp_path: Path) -> None:
     assert dict(view.shared)["Planned batch"] == "8 requests"
 
 
-def test_the_view_of_the_example_is_what_it_was(golden: Golden, repository: Path) -> None:
+def test_order_and_words_are_what_they_were(golden: Golden, repository: Path) -> None:
     path = repository / "tests" / "golden" / "example.view.txt"
-    golden.check(path, said(example()[1]), "tests/golden/example.view.txt")
+    golden.check(path, outline(example()[1]), "tests/golden/example.view.txt")
 
 
 # ---- order, rows, columns ----------------------------------------------------------------------
@@ -331,7 +331,7 @@ def test_provenance_is_that_of_the_saved_plan() -> None:
 def test_a_saved_plan_gives_the_same_view() -> None:
     plan, view = example()
     loaded = saved.loads(saved.dumps(saved.document(plan)), "example.plan.json")
-    assert said(view_of(loaded), rows=99) == said(view, rows=99)
+    assert said(view_of(loaded)) == said(view)
 
 
 def test_formulas_are_set_with_labels_and_numbers() -> None:

@@ -96,29 +96,31 @@ def figure(view: View, name: str, case: int) -> str:
     return f"{column.text(row)} {column.unit}".strip()
 
 
-def said(view: View, rows: int = 2) -> str:
-    """What a view says, in plain lines: enough to see what moved."""
-    lines = [view.title, view.verdict_line]
-    lines += [
-        f"tile {t.label}: {t.text} {t.unit} ({t.bound})".replace("  ", " ") for t in view.tiles
-    ]
-    lines += [f"in every case {label}: {value}" for label, value in view.shared]
+def outline(view: View) -> str:
+    """Order, headings, units and words of a view, without its figures: they follow the catalogs."""
+    lines = [view.title, *(f"tile {tile.label}, {tile.unit or 'no unit'}" for tile in view.tiles)]
+    lines += [f"in every case: {label}" for label, _ in view.shared]
     for table in tables(view):
-        lines += _said_table(table, rows)
-    lines += [f"assumption {a.label}: {a.text} {a.unit} {a.origin}" for a in view.assumptions]
+        lines.append(
+            f"table {table.name}: {table.caption}; {', '.join(table.extra_labels)}".strip("; ")
+        )
+        lines += [f"  {c.label}, {c.unit or 'no unit'}, {c.kind}" for c in table.all_columns()]
+    lines += [f"assumption {a.label}, {a.unit or 'no unit'}, {a.origin}" for a in view.assumptions]
     for facts in view.facts:
-        heads = ", ".join(f"{c.label} {c.unit}".strip() for c in facts.columns)
-        lines.append(f"facts {facts.label}: {len(facts.entries)} entries: {heads}")
-    lines += [f"check {c.kind} {c.label}: {c.state} {c.value}" for c in view.checks]
-    lines += [f"{len(view.sources)} sources, {len(view.glossary)} terms"]
+        lines.append(f"facts {facts.label}")
+        lines += [f"  {column.label}, {column.unit or 'no unit'}" for column in facts.columns]
+    lines += [f"check {check.kind}: {check.label}" for check in view.checks]
     return "\n".join(lines) + "\n"
 
 
-def _said_table(table: Table, rows: int) -> Iterator[str]:
-    yield f"table {table.name}: {table.caption}, {len(table.rows)} rows"
-    yield from (f"  remark {remark}" for remark in table.remarks())
-    yield "  " + " | ".join(f"{c.label} {c.unit}".strip() for c in table.columns)
-    for index in range(min(rows, len(table.rows))):
-        row = table.rows[index]
-        cells = " | ".join(column.text(index) for column in table.columns)
-        yield f"  {row.label} {' '.join(row.extra)}: {cells}".replace(" :", ":")
+def said(view: View) -> str:
+    """All that a view says of its cases, as plain lines."""
+    lines = [view.verdict_line, *(f"{tile.label}: {tile.text}" for tile in view.tiles)]
+    for table in tables(view):
+        lines += table.remarks()
+        for index, row in enumerate(table.rows):
+            cells = " | ".join(column.text(index) for column in table.columns)
+            lines.append(f"{row.label} {' '.join(row.extra)}: {cells}")
+    lines += [f"{term.label}: {term.formula}: {term.worked}" for term in view.glossary]
+    lines += [f"{source.number} {source.title}" for source in view.sources]
+    return "\n".join(lines) + "\n"
