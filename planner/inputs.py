@@ -93,14 +93,13 @@ def _experts_divide(case: Case, facts: Facts) -> bool:
 
 
 def _context_divides(case: Case, groups: tuple[GroupFacts, ...]) -> bool:
-    """vLLM 0.33.0: latents, or head groups with more ranks than KV heads (kv_semantics 2.6)."""
+    """Latents (vLLM 0.33.0), or head groups with more ranks than KV heads (kv_semantics 2.6)."""
     dcp, tp = _number(case, "dcp"), _number(case, "tp")
     if dcp == 1:
         return True
     caches = [{n: f.value for n, f in g.facts.items()} for g in groups]
     return all(
-        tp % dcp == 0
-        and (not c["group_value_dim"] or _copies(c, tp) % dcp == 0)
+        tp % dcp == 0 and (not c["group_value_dim"] or _copies(c, tp) % dcp == 0)
         for c in caches
         if c["group_kv_heads"] and not c["group_window"]
     )

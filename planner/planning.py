@@ -16,7 +16,8 @@ from planner.errors import InputError, Problem, Span, nearest
 from planner.expr.check import CASE, GROUP, PLAN, Type
 from planner.inputs import Case, Inputs
 from planner.metrics import SLOTS, Metric, MetricSet
-from planner.scenario import read_scenario, resolve
+from planner.scenario import resolve
+from planner.scenario_file import read_scenario
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -107,7 +107,8 @@ class _Lines:
         rows = tree.rows
         if tree.grouped and len(rows) > 1 and all(_alike(row, rows[0]) for row in rows):
             first = rows[0]
-            rows = (Row(f"every {tree.each}", first.value, first.exact, first.numbers, first.basis),)
+            every = f"every {tree.each}"
+            rows = (Row(every, first.value, first.exact, first.numbers, first.basis),)
         for row in rows:
             numbers = f" = {row.numbers}" if row.numbers and not tree.repeated else ""
             self.add(level, f"{row.label}: {row.exact}{numbers}")

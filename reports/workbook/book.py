@@ -48,8 +48,9 @@ from reports.workbook.variant_sheets import VariantSheets, display_units
 SUMMARY_FIRST = 60
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, INPUTS, "Models", "Layer groups", "GPUs", "Engines", "Weight formats",
-    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds", "Context ladder", WORKINGS,
-    "Context ladder workings", CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
+    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
+    "Context ladder", WORKINGS, "Context ladder workings", CHECKS, "Sources", "Changes", "Glossary",
+    CONSTANTS,
 )  # fmt: skip
 
 
@@ -75,7 +76,8 @@ class _Writing:
 
     def __init__(self, plan: Plan, saved: dict[str, Any]) -> None:
         self.plan, self.hash = plan, str(saved["hashes"]["values"])
-        self.book, self.at, self.sources = Book(), Addresses(len(plan.cases), plan.inputs.stages), SourceList()
+        self.book, self.sources = Book(), SourceList()
+        self.at = Addresses(len(plan.cases), plan.inputs.stages)
         self.metrics = plan.metrics
 
     def run(self, catalog: Catalog | None) -> Book:

@@ -203,9 +203,7 @@ class CaseColumns:
             if column.formula and "_row}" in column.formula:
                 text = column.formula
                 for kind in PICKS:
-                    text = text.replace(
-                        f"{{{kind}_row}}", f"{self.at.letter(f'{kind}_row')}{{r}}"
-                    )
+                    text = text.replace(f"{{{kind}_row}}", f"{self.at.letter(f'{kind}_row')}{{r}}")
                 columns[index] = replace(column, formula=text)
 
 

@@ -40,6 +40,7 @@ CASES = "Cases"
 GROUPS = "Group workings"
 STAGES = "Stage workings"
 WORKINGS = "Check workings"
+FIRST_SPOTS = (Spot(), Spot(slot=0), Spot(0), Spot(0, 0))
 
 
 class CaseSheets:
@@ -239,8 +240,7 @@ class CaseSheets:
                 formula=to_cells(
                     metric.tree, self.at.ref(sheet, spot), self.at.span(sheet, spot)
                 ),
-                number_format=shown, outline=0 if spot in (Spot(), Spot(slot=0), Spot(0), Spot(0, 0))
-                else 1,
+                number_format=shown, outline=0 if spot in FIRST_SPOTS else 1,
             )
             for spot in spots(metric.type.grain, self.at.stages)
         ]  # fmt: skip
