@@ -172,8 +172,11 @@ class Catalog:
             text = files[-1][1].read_text("utf-8", "replace")
             known |= {hf_id: name for hf_id in re.findall(r"^hf_id: *(\S+)", text, re.MULTILINE)}
         lower = {name.lower(): name for name in known}
+        begun = [name for small, name in lower.items() if word and small.startswith(word.lower())]
         close = nearest(word.lower(), lower)
         hint = re.sub("'(.*)'", lambda found: f"'{lower[found[1]]}'", close)
+        if begun:
+            hint = f"did you mean '{begun[0]}'?" if len(begun) == 1 else one_of(sorted(begun))
         expected = f"{KINDS[kind].label} of the catalog"
         hint = hint or one_of(self.ids(kind))
         return Problem(span or Span("catalogs"), "", expected, f"'{word}'", hint)

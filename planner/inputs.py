@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from planner.engine import Array
+from planner.errors import InputError, Problem, Span
 from planner.facts import Fact, GroupFacts
 from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, MetricSet
@@ -69,7 +70,22 @@ class Inputs:
         return max(int(case.inputs.get("pp", 1)) for case in self.cases)
 
     def columns(self, metrics: MetricSet) -> dict[str, Array]:
-        """Field name to column, as ``engine.evaluate`` takes them."""
+        """Field name to column, as ``engine.evaluate`` takes them.
+
+        Raises:
+            InputError: a metrics file declares an input that no catalog entry and no case has.
+        """
+        there = _names(self)
+        problems = [
+            Problem(
+                Span("metrics"), f"fields.{name}", "entity: plan, for a value under assumptions",
+                f"entity: {entry.entity}", "catalog entries and cases have no such figure",
+            )
+            for name, entry in metrics.fields.items()
+            if name not in there.get(entry.entity, (name,))
+        ]  # fmt: skip
+        if problems:
+            raise InputError(problems)
         return _columns(self, metrics)
 
 
@@ -89,7 +105,7 @@ def _experts_divide(case: Case, facts: Facts) -> bool:
     """Expert parallelism runs over all or some of the tp x dp ranks of a stage."""
     ep, ranks = _number(case, "ep"), _number(case, "tp") * _number(case, "dp")
     experts = _value(facts, "model", case.model, "experts")
-    return ep == 1 or (ep <= experts and ranks % ep == 0)
+    return ep == 1 or (ranks % ep == 0 and not ep > experts)
 
 
 def _context_divides(case: Case, groups: tuple[GroupFacts, ...]) -> bool:
@@ -101,7 +117,7 @@ def _context_divides(case: Case, groups: tuple[GroupFacts, ...]) -> bool:
     return all(
         tp % dcp == 0 and (not c["group_value_dim"] or _copies(c, tp) % dcp == 0)
         for c in caches
-        if c["group_kv_heads"] and not c["group_window"]
+        if c["group_kv_heads"] and not c["group_window"] and not c["group_fixed_tokens"]
     )
 
 
@@ -115,7 +131,7 @@ def _copies(cache: Mapping[str, Any], tp: float) -> float:
 Test = Callable[["Case", Facts, Mapping[str, tuple[GroupFacts, ...]]], bool]
 DROPS: dict[str, Test] = {
     "tensor parallel size does not divide the query heads": lambda case, facts, groups: (
-        _value(facts, "model", case.model, "q_heads") % _number(case, "tp") != 0
+        _value(facts, "model", case.model, "q_heads") % _number(case, "tp") > 0
     ),
     "tensor parallel size exceeds the scale-up domain of the GPU": lambda case, facts, groups: (
         _number(case, "tp") > _value(facts, "gpu", case.gpu, "max_domain")
@@ -143,6 +159,14 @@ DROPS: dict[str, Test] = {
 
 
 # ---- columns -----------------------------------------------------------------------------------
+
+
+def _names(inputs: Inputs) -> dict[str, Collection[str]]:
+    """The inputs that are there, by entity."""
+    found: dict[str, Collection[str]] = {"plan": inputs.plan, "case": inputs.cases[0].inputs}
+    found |= {kind: facts for (kind, _), facts in inputs.facts.items()}
+    groups = next(iter(inputs.groups.values()))
+    return found | {"group": groups[0].facts}
 
 
 def _columns(inputs: Inputs, metrics: MetricSet) -> dict[str, Array]:

@@ -234,9 +234,7 @@ class _Resolving:
         return tuple(self.numbers(variant.replaces, (name,), given))
 
     def case_origins(self) -> None:
-        layout = "layouts" if self.entry.layouts else "tp"
-        keys = {**dict.fromkeys(LayoutEntry.model_fields, layout),
-                "context": "contexts", "batch": "batches",
+        keys = {**self.layout_keys(), "context": "contexts", "batch": "batches",
                 "compute_dtype": "precisions",
                 "cached_tokens": "workloads", "prompt_tokens": "workloads",
                 "output_tokens": "workloads"}  # fmt: skip
@@ -244,6 +242,13 @@ class _Resolving:
             given = isinstance(self.file.data, dict) and key in self.file.data
             where = self.place((key,), of_key=True) if given else "scenario default"
             self.origins[name] = Origin("given" if given else "default", where)
+
+    def layout_keys(self) -> dict[str, str]:
+        """The key that gives each parallel size; none where no layout names the size."""
+        if not self.entry.layouts:
+            return {**dict.fromkeys(LayoutEntry.model_fields, ""), "tp": "tp"}
+        named = set().union(*(one.model_fields_set for one in self.entry.layouts))
+        return {name: "layouts" if name in named else "" for name in LayoutEntry.model_fields}
 
     def cross(
         self, models: list[str], gpus: list[str], axes: Mapping[str, Any]

@@ -15,7 +15,8 @@ from reports.view_units import clean, machine_name, with_unit
 
 Reached = frozenset[str]
 
-_SIZES = ("pp", "dp", "ep", "dcp")
+SIZES = ("pp", "dp", "ep", "dcp")
+"""Parallel sizes that are said only where they are above 1 in some case."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Axis:
 
 
 def _choice(case: Case, name: str) -> object:
-    if name in _SIZES:  # a plan of an older release may lack them
+    if name in SIZES:  # a plan of an older release may lack them
         return case.inputs.get(name, 1.0)
     return case.inputs[name] if name in case.inputs else getattr(case, name)
 
@@ -51,7 +52,7 @@ def _count(case: Case, name: str) -> str:
 
 def _layout(case: Case) -> list[tuple[str, str]]:
     """Tensor parallelism, and the other parallel sizes of a case that are above 1."""
-    above = [n for n in _SIZES if float(case.inputs.get(n, 1)) > 1]
+    above = [n for n in SIZES if float(case.inputs.get(n, 1)) > 1]
     return [(name.upper(), _count(case, name)) for name in ("tp", *above)]
 
 
@@ -82,7 +83,7 @@ class Axes:
             return [
                 *axes,
                 Axis(
-                    "Layout", ("tp", *_SIZES),
+                    "Layout", ("tp", *SIZES),
                     lambda case: " · ".join(f"{name} {size}" for name, size in _layout(case)),
                     lambda case: " ".join(f"{name}{size}" for name, size in _layout(case)),
                 ),

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from planner.planning import Plan
+from reports import numbers
 from reports.view_axes import Axes
 from reports.view_grid import (
     Tone,
@@ -89,6 +90,7 @@ class Headline:
         fitting = [i for i in every if self._word("verdict", i) == "fits"]
         best = self._extreme("concurrency_per_gpu", every, high=True)
         tight = self._extreme("memory_spare", fitting, high=False)
+        spare = self._tile("memory_spare", tight, label="Tightest fit, memory to spare")
         early = self._extreme("b_star_kv", every, high=False)
         read = self._extreme("read_to_stored", every, high=True)
         return [
@@ -97,7 +99,7 @@ class Headline:
                 None, tone,
             ),
             self._tile("concurrency_per_gpu", best, label="Most requests per GPU"),
-            self._tile("memory_spare", tight, label="Tightest fit, memory to spare"),
+            spare if fitting else None,
             self._tile("b_star_kv", early, label="Earliest B*: KV reads overtake"),
             self._tile("read_to_stored", read, label="KV read to stored, at most"),
         ]  # fmt: skip
@@ -114,10 +116,13 @@ class Headline:
     def _tile(
         self, name: str, case: int | None, bound: str = "", *, label: str = ""
     ) -> Tile | None:
-        if case is None or name not in self.metrics.metrics:
+        if name not in self.metrics.metrics:
             return None
         metric = self.metrics.metrics[name]
         factor, unit, _, kind = metric_display(metric)
+        if case is None:
+            words = (numbers.UNKNOWN, unit, label, "no case has a known figure")
+            return Tile(*words, name, None, "muted")
         value = self.plan.value(name, case)
         shown: Value = value / factor if isinstance(value, float) else value
         return Tile(

@@ -100,5 +100,5 @@ PAGE_ROWS = 400
 """Rows of one table that a page shows; the rest is in the workbook and the embedded plan."""
 
 CHART_ROWS = 18
-STACK_ROWS = 15
+STACK_ROWS = 12
 CHART_LINES = 8

@@ -274,7 +274,7 @@ def test_an_own_metric_joins_every_output(capsheet: Caller) -> None:
     capsheet.write("own.yaml", OWN_METRIC)
     own = ["small.yaml", "--metrics", "own.yaml"]
     assert values(capsheet("plan", *own, "--json").out, "pool_share") == [
-        pytest.approx(8 * 2415919104 / 56836984259)
+        pytest.approx(8 * 2415919104 / 56923957346)
     ]
     shown = capsheet("plan", *own, "--table", "user").out
     assert "34.0 %" in shown
@@ -306,7 +306,7 @@ def test_a_replaced_metric_carries_its_reason(capsheet: Caller) -> None:
 
 def test_an_own_catalog_wins(capsheet: Caller) -> None:
     shipped = (EXAMPLE.parents[1] / "gpus" / "h100-sxm.yaml").read_text("utf-8")
-    capsheet.write("mine/gpus/h100-sxm.yaml", shipped.replace("79.1 GiB", "70 GiB"))
+    capsheet.write("mine/gpus/h100-sxm.yaml", shipped.replace("79.19 GiB", "70 GiB"))
     done = capsheet("plan", "small.yaml", "--json", "--catalog", "mine")
     document = json.loads(done.out)
     fact = document["facts"]["gpu"]["h100-sxm"]["memory_framework"]

@@ -121,11 +121,11 @@ def test_list_filters(filters: list[str], ids: set[str], capsheet: Caller) -> No
 def test_show_gives_unit_source_and_confidence(capsheet: Caller) -> None:
     out = capsheet("catalog", "show", "h100-sxm").out
     line = next(line for line in out.splitlines() if line.startswith("memory.framework"))
-    assert line.split()[1:4] == ["79.1", "GiB", "log"]
+    assert line.split()[1:4] == ["79.19", "GiB", "log"]
     assert "https://github.com/vllm-project/vllm/issues/27508 (read 2026-11-29)" in out
     data = json.loads(capsheet("catalog", "show", "h100-sxm", "--json").out)
     figure = next(one for one in data["figures"] if one["name"] == "memory.framework")
-    assert figure["value"] == 84932978278.4
+    assert figure["value"] == 85029615042.56
     assert figure["unit"] == "byte"
     assert set(figure["source"]) <= set(data["sources"])
 

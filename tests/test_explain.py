@@ -41,7 +41,7 @@ def case_of(plan: Plan, model: str, gpu: str = "h100-sxm") -> int:
 def test_formula_with_numbers_and_units(plan: Plan) -> None:
     tree = explain(plan, "max_concurrency")
     assert tree.formula == "floordiv(kv_pool, kv_reserved_gpu)"
-    assert tree.numbers == "floordiv(56,836,984,259 byte/gpu, 2,415,919,104 byte/request/gpu)"
+    assert tree.numbers == "floordiv(56,923,957,347 byte/gpu, 2,415,919,104 byte/request/gpu)"
     assert (tree.value, tree.exact) == (23.0, "23 request")
     assert [one.name for one in tree.operands] == ["kv_pool", "kv_reserved_gpu"]
 
@@ -100,7 +100,7 @@ def test_origins_down_to_the_inputs(plan: Plan) -> None:
     assert (framework.kind, framework.owner, framework.confidence) == (
         "catalog", "H100 SXM 80 GB", "log",
     )  # fmt: skip
-    assert framework.sources[0].title.startswith("vLLM issue 27508")
+    assert framework.sources[0].title.startswith("llm-d planner pull request 205")
     assert framework.place.startswith("catalogs/gpus/h100-sxm.yaml:")
     overhead = operand(tree, "overhead").basis
     assert overhead is not None
