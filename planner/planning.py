@@ -81,6 +81,9 @@ class Plan:
     def table(self, name: str = "memory") -> pd.DataFrame:
         """One table as a DataFrame, a row a case; column names end in their base unit.
 
+        ``groups`` has a row per layer group, ``layout`` one per pipeline stage, and
+        ``stage_groups`` one per layer group of a stage.
+
         Raises:
             KeyError: no table of this name.
         """
