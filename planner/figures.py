@@ -321,6 +321,8 @@ def _plain_words(error: dict[str, Any]) -> tuple[str, str, str]:
         "string_pattern_mismatch": _PATTERNS.get(str(context.get("pattern")), "another text"),
         "string_too_long": f"at most {context.get('max_length')} characters",
         "too_long": f"at most {context.get('max_length')} entries",
+        "greater_than_equal": f"at least {context.get('ge')}",
+        "less_than_equal": f"at most {context.get('le')}",
         "float_type": "a number",
         "float_parsing": "a number",
         "too_short": f"at least {context.get('min_length')} entry",
