@@ -10,40 +10,20 @@ from typing import Any
 
 import pytest
 from oracle_params import TENSORS_OF
+from support.safetensors import Shapes, header
 from test_counts import SMALL_DEEPSEEK, config_of, published
 
-from planner.errors import InputError
 from planner.importers.counts import Counts, count
 from planner.importers.hf_files import (
     INDEX,
-    MAX_HEADER,
     Census,
     Share,
     census,
     compare,
     read_folder,
     read_header,
-    read_index,
 )
-from planner.importers.hf_tensors import DTYPE_BITS, Naming, Tensor
-
-Shapes = Mapping[str, tuple[int, ...]]
-
-
-def header(shapes: Shapes, dtypes: Mapping[str, str] | str = "BF16") -> bytes:
-    """The header of a file with these tensors, one behind the other; the data do not follow."""
-    entries, end = {}, 0
-    for name, shape in shapes.items():
-        dtype = dtypes if isinstance(dtypes, str) else dtypes[name]
-        size = -(-prod(shape) * DTYPE_BITS[dtype] // 8)
-        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [end, end + size]}
-        end += size
-    return packed({"__metadata__": {"format": "pt"}, **entries})
-
-
-def packed(data: Any) -> bytes:
-    raw = data if isinstance(data, bytes) else json.dumps(data).encode()
-    return len(raw).to_bytes(8, "little") + raw
+from planner.importers.hf_tensors import Naming, Tensor
 
 
 def one_file(folder: Path, shapes: Shapes, dtypes: Mapping[str, str] | str = "BF16") -> None:
@@ -75,7 +55,7 @@ def test_names_tell_the_components_that_the_shape_gives(tmp_path: Path, name: st
     assert {name: found.params(name) for name in Counts.COMPONENTS} == counts.parts()
     assert found.params("mtp") == counts.mtp
     assert found.elements == sum(prod(shape) for shape in shapes.values())
-    assert found.bytes == 2 * found.elements and found.buffer_bytes == 0
+    assert found.bytes == 2 * found.elements and found.buffers == 0
     assert found.copies == found.elements - counts.total - (counts.mtp or 0)
     assert [d for d in compare(counts, found) if d.reason == "not explained"] == []
 
@@ -87,8 +67,8 @@ def test_copies_of_embedding_and_head_are_told_apart(tmp_path: Path) -> None:
     found = held(tmp_path, data["num_hidden_layers"])
     assert found.copies == 2 * 2 * data["vocab_size"] * data["hidden_size"]
     (difference,) = compare(counts, found)
-    assert difference.component == "mtp" and "once more" in difference.reason
-    assert difference.stored - (difference.computed or 0) == found.copies
+    assert (difference.what, difference.stored) == ("copies", found.copies)
+    assert "once more" in difference.reason
 
 
 def test_a_tied_head_that_is_stored_again(tmp_path: Path) -> None:
@@ -104,7 +84,7 @@ def test_a_head_and_modules_that_are_not_stored(tmp_path: Path) -> None:
     data = published("qwen3-next-80b")
     shapes = TENSORS_OF["qwen3_next"](data)
     one_file(tmp_path, {n: s for n, s in shapes.items() if not n.startswith(("mtp.", "lm_head"))})
-    reasons = {d.component: d.reason for d in compare(count(config_of(data)), held(tmp_path, 48))}
+    reasons = {d.what: d.reason for d in compare(count(config_of(data)), held(tmp_path, 48))}
     assert set(reasons) == {"mtp", "lm_head"}
     assert "not in these files" in reasons["mtp"] and "no head is stored" in reasons["lm_head"]
 
@@ -114,7 +94,7 @@ def test_what_nothing_explains_says_so(tmp_path: Path) -> None:
     shapes = TENSORS_OF["llama"](data) | {"model.layers.3.mlp.fourth_proj.weight": (7, 11)}
     one_file(tmp_path, shapes)
     (difference,) = compare(count(config_of(data)), held(tmp_path, 32))
-    assert (difference.component, difference.reason) == ("mlp", "not explained")
+    assert (difference.what, difference.reason) == ("mlp", "not explained")
     assert difference.stored - (difference.computed or 0) == 77
 
 
@@ -195,7 +175,7 @@ def test_buffers_are_no_parameters(tmp_path: Path) -> None:
     names = {f"model.layers.{i}.self_attn.rotary_emb.inv_freq": (64,) for i in range(2)}
     one_file(tmp_path, names, "F32")
     found = held(tmp_path, 2)
-    assert (found.elements, found.buffer_bytes, found.shares) == (128, 512, {})
+    assert (found.elements, found.buffers, found.bytes, found.shares) == (128, 128, 512, {})
 
 
 def test_scales_that_are_weights_stay_weights(tmp_path: Path) -> None:
@@ -204,6 +184,43 @@ def test_scales_that_are_weights_stay_weights(tmp_path: Path) -> None:
     shapes = {f"{layer}.router.scale": (16,), f"{layer}.router.per_expert_scale": (4,)}
     one_file(tmp_path, shapes)
     assert held(tmp_path, 1).params("router") == 20
+
+
+def test_differences_add_up_to_what_hubs_count(tmp_path: Path) -> None:
+    """DeepSeek-V3 in FP8 blocks: modules, copies and scales, and nothing else."""
+    data = SMALL_DEEPSEEK
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in TENSORS_OF["deepseek_v3"](data).items():
+        shapes[name] = shape
+        if name.endswith("proj.weight"):
+            rows, columns = shape
+            shapes[f"{name}_scale_inv"] = (-(-rows // 128), -(-columns // 128))
+    one_file(tmp_path, shapes)
+    found, counts = held(tmp_path, data["num_hidden_layers"]), count(config_of(data))
+    differences = compare(counts, found)
+    assert [d.what for d in differences] == ["copies", "scales"]
+    assert counts.mtp is not None
+    extra = sum(d.stored - (d.computed or 0) for d in differences)
+    assert counts.total + counts.mtp + extra == found.elements
+
+
+def test_packed_weights_explain_a_smaller_hub_total(tmp_path: Path) -> None:
+    """A hub shows half of the experts of a model in packed FP4, and their scales beside them."""
+    data = published("mixtral-8x7b") | {"num_hidden_layers": 1}
+    shapes: dict[str, tuple[int, ...]] = {}
+    dtypes: dict[str, str] = {}
+    for name, shape in TENSORS_OF["mixtral"](data).items():
+        packed_name = ".experts." in name
+        shapes[name] = (shape[0], shape[1] // 2) if packed_name else shape
+        dtypes[name] = "U8" if packed_name else "BF16"
+        if packed_name:
+            shapes[f"{name}_scale"], dtypes[f"{name}_scale"] = (shape[0], shape[1] // 16), "F8_E4M3"
+    one_file(tmp_path, shapes, dtypes)
+    counts, found = count(config_of(data)), held(tmp_path, 1)
+    assert found.packed == counts.experts // 2 and found.scales == counts.experts // 16
+    extra = sum(d.stored - (d.computed or 0) for d in compare(counts, found))
+    assert counts.total + extra == found.elements
+    assert found.shares["experts"].weight_bytes * 2 == counts.experts
 
 
 # ---- names ------------------------------------------------------------------------------------
@@ -306,93 +323,3 @@ def test_nothing_behind_a_header_is_read(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(header({"model.norm.weight": (4,)}) + b"\xff" * 3)
     assert read_header(path) == (Tensor("model.norm.weight", "BF16", (4,)),)
-
-
-# ---- hostile files ----------------------------------------------------------------------------
-
-
-def entry(dtype: Any = "F32", shape: Any = (2,), places: Any = (0, 8)) -> dict[str, Any]:
-    return {"dtype": dtype, "shape": shape, "data_offsets": places}
-
-
-@pytest.mark.parametrize(
-    ("raw", "message"),
-    [
-        (b"", "expected a header of 2 to 100000000 bytes, found 0"),
-        (b"\x00" * 8, "expected a header of 2 to 100000000 bytes, found 0"),
-        (b"version https://git-lfs", "a pointer file? fetch the file itself"),
-        ((MAX_HEADER + 1).to_bytes(8, "little") + b"{}", "found 100000001"),
-        ((99).to_bytes(8, "little") + b"{}", "expected a header of 99 bytes, found 2 bytes"),
-        (packed(b"\xff\xfe"), "expected UTF-8 text, found other bytes"),
-        (packed(b"{]"), "expected JSON, found something else"),
-        (packed(b"[" * 100_000), "expected JSON, found something else"),
-        (packed(b"[1]"), "expected a JSON mapping, found a list"),
-        (packed(b'{"a": {}, "a": {}}'), "a: expected each key once, found a repeat"),
-        (packed({"a": 3}), "a: expected a mapping, found 3"),
-        (packed({"a": entry("F31")}), "a: expected a dtype of the format, found 'F31'"),
-        (packed({"a": entry(["F32"])}), "a: expected a dtype of the format, found a list"),
-        (packed({"a": entry(shape=[-2])}), "a: expected a shape of up to 16 whole numbers"),
-        (packed({"a": entry(shape=[True])}), "a: expected a shape of up to 16 whole numbers"),
-        (packed({"a": entry(shape="22")}), "a: expected a shape of up to 16 whole numbers"),
-        (packed({"a": entry(shape=[1] * 17)}), "a: expected a shape of up to 16 whole numbers"),
-        (packed({"a": entry(shape=[2**62, 2**62])}), "a: expected fewer than 2^63 elements"),
-        (packed({"a": entry(places=[8, 0])}), "a: expected two data_offsets in order"),
-        (packed({"a": entry(places=[0])}), "a: expected two data_offsets in order"),
-        (packed({"a": entry(places=[0, 2**70])}), "a: expected two data_offsets in order"),
-        (packed({"a": entry(places=[0, 9])}), "a: expected 8 bytes, found 9 bytes"),
-        (packed({"a": entry(), "b": entry()}), "without gaps or overlaps in 8 bytes, found 16"),
-        (packed({"a": entry(), "b": entry(places=[9, 17])}), "in 17 bytes, found 16 bytes"),
-        (packed({"": entry()}), "expected a name of 1 to 500 characters, found 0 of them"),
-        (packed({"a" * 501: entry()}), "expected a name of 1 to 500 characters, found 501"),
-        (packed({"a\u202e\x07": 3}), "a��: expected a mapping"),
-    ],
-)
-def test_a_header_that_is_none(tmp_path: Path, raw: bytes, message: str) -> None:
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(raw)
-    with pytest.raises(InputError) as caught:
-        read_header(path)
-    assert len(caught.value.problems) == 1
-    assert message in str(caught.value) and len(str(caught.value)) < 400
-    assert str(caught.value).startswith("model.safetensors: ")
-
-
-@pytest.mark.parametrize("name", ["../b.safetensors", "/b.safetensors", "b.bin", ".safetensors",
-                                  "a/b.safetensors", "b\n.safetensors", 3, None])  # fmt: skip
-def test_an_index_names_files_and_no_paths(tmp_path: Path, name: Any) -> None:
-    index(tmp_path, {"lm_head.weight": name})
-    with pytest.raises(InputError, match="expected the plain name of a safetensors file"):
-        read_folder(tmp_path)
-
-
-@pytest.mark.parametrize("total", [-1, "12", 1.5, True])
-def test_an_index_says_bytes_or_nothing(tmp_path: Path, total: Any) -> None:
-    index(tmp_path, {"lm_head.weight": "a.safetensors"}, total)
-    with pytest.raises(InputError, match=r"metadata\.total_size: expected a whole number of bytes"):
-        read_index(tmp_path / INDEX)
-
-
-@pytest.mark.parametrize("data", [{}, {"weight_map": {}}, {"weight_map": []}])
-def test_an_index_without_tensors(tmp_path: Path, data: Any) -> None:
-    (tmp_path / INDEX).write_text(json.dumps(data), "utf-8")
-    with pytest.raises(InputError, match="weight_map: expected a mapping of tensors to files"):
-        read_folder(tmp_path)
-
-
-def test_an_index_and_files_that_do_not_fit(tmp_path: Path) -> None:
-    index(tmp_path, {"lm_head.weight": "a.safetensors"})
-    (tmp_path / "a.safetensors").write_bytes(header({"model.norm.weight": (4,)}))
-    with pytest.raises(InputError, match=r"model.norm.weight: expected every tensor of the files"):
-        read_folder(tmp_path)
-
-
-def test_a_tensor_in_two_files(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.safetensors").write_bytes(header({"model.norm.weight": (4,)}))
-    with pytest.raises(InputError, match=r"b.safetensors: model.norm.weight: expected each tensor"):
-        read_folder(tmp_path)
-
-
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="expected a readable file, found no such file"):
-        read_header(tmp_path / "none.safetensors")

@@ -220,16 +220,19 @@ class Share:
 class Census:
     """What the files of a checkpoint hold.
 
-    ``shares``: by component, "mtp" beside them. ``copies``: parameters of embedding and head that
-    the modules beside the model store once more. ``elements``: all stored elements, as hubs count
-    them. ``bytes``: all stored bytes. ``buffer_bytes``: those that hold neither weights nor scales.
+    ``shares``: by component, "mtp" beside them. ``elements``: all stored elements, as hubs count
+    them: parameters, less ``packed`` where several share one, and ``copies`` of embedding and head
+    with the modules beside the model, ``scales`` and ``buffers``. ``bytes``: all stored bytes.
+    ``dtypes``: elements by dtype.
     """
 
     shares: Mapping[str, Share]
     elements: int
     bytes: int
+    packed: int = 0
     copies: int = 0
-    buffer_bytes: int = 0
+    scales: int = 0
+    buffers: int = 0
     dtypes: Mapping[str, int] = field(default_factory=dict)
 
     def params(self, component: str) -> int:
@@ -246,52 +249,61 @@ def census(checkpoint: Checkpoint, layers: int, packed_bits: int = 4) -> Census:
         packed_bits: width of a weight where several share one element.
     """
     naming = Naming.of({tensor.name: tensor.dtype for tensor in checkpoint.tensors}, layers)
-    sums: dict[str, list[int]] = {}
-    copies = buffers = 0
-    dtypes: dict[str, int] = {}
+    shares: dict[str, list[int]] = {}
+    roles: Counter[str] = Counter()
+    dtypes: Counter[str] = Counter()
     for tensor in checkpoint.tensors:
-        dtypes[tensor.dtype] = dtypes.get(tensor.dtype, 0) + tensor.elements
-        role = naming.role(tensor)
+        role, held = naming.role(tensor), naming.weights(tensor, packed_bits)
+        roles[role] += held - tensor.elements if role == "packed" else tensor.elements
+        dtypes[tensor.dtype] += tensor.elements
         if role == "buffer":
-            buffers += tensor.bytes
             continue
-        copies += tensor.elements if role == "copy" else 0
-        share = sums.setdefault(naming.component(tensor.name), [0, 0, 0])
-        share[0] += naming.weights(tensor, packed_bits)
+        share = shares.setdefault(naming.component(tensor.name), [0, 0, 0])
+        share[0] += held
         share[2 if role == "scale" else 1] += tensor.bytes
-    order = [name for name in (*Counts.COMPONENTS, "mtp") if name in sums]
+    order = [name for name in (*Counts.COMPONENTS, "mtp") if name in shares]
     return Census(
-        {name: Share(*sums[name]) for name in order},
+        {name: Share(*shares[name]) for name in order},
         elements=sum(tensor.elements for tensor in checkpoint.tensors),
         bytes=sum(tensor.bytes for tensor in checkpoint.tensors),
-        copies=copies,
-        buffer_bytes=buffers,
-        dtypes=dict(sorted(dtypes.items())),
-    )
+        packed=roles["packed"], copies=roles["copy"], scales=roles["scale"],
+        buffers=roles["buffer"], dtypes=dict(sorted(dtypes.items())),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A component whose stored parameters are not those that the shape gives."""
+    """Elements of one sort that are stored and not in the counts, or the other way round."""
 
-    component: str
+    what: str
     computed: int | None
     stored: int
     reason: str
 
 
+_BESIDES = {
+    "packed": "several weights share one element",
+    "copies": "modules beside the model store embedding and head once more",
+    "scales": "numbers that decode quantised weights",
+    "buffers": "no parameters, though hubs count them",
+}
+
+
 def compare(counts: Counts, held: Census) -> tuple[Difference, ...]:
-    """Differences between computed and stored parameters, with the reason where it is plain."""
+    """Why stored elements are not the computed parameters, with a reason for each difference.
+
+    Computed parameters and all differences together give ``held.elements``, where ``mtp`` is known.
+    """
     found = []
     for name in (*Counts.COMPONENTS, "mtp"):
         computed, stored = getattr(counts, name), held.params(name)
         if computed != stored:
-            found.append(
-                Difference(name, computed, stored, _reason(name, computed, stored, counts))
-            )
-    if held.copies:
-        reason = "modules beside the model store embedding and head once more"
-        found.append(Difference("mtp", counts.mtp, held.params("mtp") + held.copies, reason))
+            reason = _reason(name, computed, stored, counts)
+            found.append(Difference(name, computed, stored, reason))
+    for name, reason in _BESIDES.items():
+        stored = getattr(held, name)
+        if stored:
+            found.append(Difference(name, 0, -stored if name == "packed" else stored, reason))
     return tuple(found)
 
 
