@@ -1,7 +1,7 @@
-"""Models, GPUs, engines and formats by id: only the file that is asked for is parsed.
+"""Models, GPUs, engines, formats and prices by id: only the file that is asked for is parsed.
 
-A catalog is a list of folders with ``models/``, ``gpus/``, ``engines/`` and ``formats/``; a later
-folder's entry replaces an earlier one of the same id. The file name is the id.
+A catalog is a list of folders with ``models/``, ``gpus/``, ``engines/``, ``formats/`` and
+``prices/``; a later folder's entry replaces an earlier one of the same id. The file name is the id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from planner import plausibility, yamlfile
 from planner.errors import InputError, Problem, Span, nearest, one_of
 from planner.facts import DEFAULTS, FACTS, Fact, GroupFacts, facts_of, groups_of
 from planner.figures import read_record
+from planner.plausibility_prices import prices as check_prices
 from planner.records import Engine, Entry, Format, Gpu, Model, Record, aliases
+from planner.records_price import Price, Prices
 from planner.resources import data_dir
 
 __all__ = ["KINDS", "Catalog", "Fact", "GroupFacts", "Kind"]
@@ -39,6 +41,7 @@ KINDS: dict[str, Kind] = {
     "engine": Kind("engines", Engine, "an engine"),
     "weight_format": Kind("formats", Format, "a weight format", "weight"),
     "kv_format": Kind("formats", Format, "a KV format", "kv"),
+    "price": Kind("prices", Prices, "a GPU with prices"),
 }
 
 
@@ -198,6 +201,20 @@ class Catalog:
         for word in self.ids(kind):
             yield self.entry(kind, word).record
 
+    def prices(self, gpu: str, span: Span | None = None) -> tuple[Price, ...]:
+        """The price observations of a GPU, the newest first; none when nobody recorded any.
+
+        They are never used by themselves: a plan takes one when somebody selects it by its id.
+
+        Raises:
+            InputError: no such GPU, or a bad file.
+        """
+        word = self.entry("gpu", gpu, span).record.id
+        if word not in self._paths[KINDS["price"].folder]:
+            return ()
+        found = _typed(self.entry("price", word, span).record, Prices).prices
+        return tuple(sorted(found, key=lambda price: price.age_key, reverse=True))
+
     # ---- facts ---------------------------------------------------------------------------------
 
     def facts(self, kind: str, word: str, span: Span | None = None) -> dict[str, Fact]:
@@ -216,7 +233,7 @@ class Catalog:
         """Every problem of every entry in force, sorted by place."""
         problems: list[Problem] = []
         entries: dict[str, list[Entry]] = {}
-        for kind in ("model", "gpu", "engine", "weight_format"):
+        for kind in ("model", "gpu", "engine", "weight_format", "price"):
             for files in self._paths[KINDS[kind].folder].values():
                 try:
                     entries.setdefault(kind, []).append(self._read(kind, *files[-1]))
@@ -226,6 +243,7 @@ class Catalog:
             problems += plausibility.unique_names(found, KINDS[kind].label)
         problems += plausibility.models(entries.get("model", []), self.ids("weight_format"))
         problems += plausibility.gpus(entries.get("gpu", []))
+        problems += check_prices(entries.get("price", []), self.ids("gpu"))
         return sorted(set(problems), key=lambda p: (p.span, p.where, p.expected))
 
 

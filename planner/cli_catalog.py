@@ -1,4 +1,4 @@
-"""``catalog list`` and ``catalog show``: what is known, with sources."""
+"""``catalog list``, ``catalog show`` and ``catalog prices``: what is known, with sources."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-KINDS = ("models", "gpus", "engines", "formats")
+KINDS = ("models", "gpus", "engines", "formats", "prices")
 
 
 @click.group()
@@ -25,6 +25,12 @@ _folders = click.option(
 @click.option("--vendor", metavar="TEXT", help="Only of this vendor.")
 @click.option("--family", metavar="TEXT", help="Only models of this family.")
 @click.option("--line", metavar="TEXT", help="Only GPUs of this product line.")
+@click.option("--generation", metavar="N", help="Only GPUs of this generation of their line.")
+@click.option("--status", metavar="TEXT", help="Only GPUs that are shipping, announced or legacy.")
+@click.option(
+    "--kind", "sort", metavar="TEXT",
+    help="Only models with this kind of layer, GPUs of this form, prices of this kind.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @_folders
 def list_entries(
@@ -32,16 +38,22 @@ def list_entries(
     vendor: str | None,
     family: str | None,
     line: str | None,
+    generation: str | None,
+    status: str | None,
+    sort: str | None,
     as_json: bool,
     catalogs: tuple[Path, ...],
 ) -> None:
-    """The entries of a KIND, or of all kinds, one a line."""
+    """The entries of a KIND, one a line; without one, of all kinds but prices."""
     from planner.catalog import Catalog
     from planner.cli_entries import listing, table
 
-    wanted = {"vendor": vendor, "family": family, "line": line}
+    wanted = {
+        "vendor": vendor, "family": family, "line": line, "generation": generation,
+        "status": status, "kind": sort,
+    }  # fmt: skip
     filters = {name: text for name, text in wanted.items() if text}
-    found = listing(Catalog.open(catalogs), [kind] if kind else KINDS, filters)
+    found = listing(Catalog.open(catalogs), [kind] if kind else KINDS[:-1], filters)
     if as_json:
         import json
 
@@ -57,11 +69,33 @@ def list_entries(
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @_folders
 def show(id: str, as_json: bool, catalogs: tuple[Path, ...]) -> None:
-    """Every figure of one entry, by id or alias, with unit, source and confidence."""
+    """Every figure of one entry, by id or alias, with unit, source, confidence and age."""
     from planner.catalog import Catalog
     from planner.cli_entries import described, found, text
+    from planner.cli_prices import summary
 
-    data = described(*found(Catalog.open(catalogs), id))
+    known = Catalog.open(catalogs)
+    kind, entry = found(known, id)
+    prices = summary(known, entry.record.id) if kind == "gpu" else ""
+    data = described(kind, entry, prices)
+    if as_json:
+        import json
+
+        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
+        return
+    click.echo(text(data), nl=False)
+
+
+@catalog.command("prices")
+@click.argument("gpu", metavar="GPU")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@_folders
+def show_prices(gpu: str, as_json: bool, catalogs: tuple[Path, ...]) -> None:
+    """The price observations of one GPU, the newest first. A plan uses none by itself."""
+    from planner.catalog import Catalog
+    from planner.cli_prices import observations, text
+
+    data = observations(Catalog.open(catalogs), gpu)
     if as_json:
         import json
 

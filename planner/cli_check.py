@@ -16,6 +16,7 @@ from planner.explain import exact
 from planner.figures import read_record
 from planner.metrics import Metric, MetricSet
 from planner.planning import Value
+from planner.plausibility_prices import prices
 from planner.records import Entry
 from planner.resources import data_dir
 from planner.scenario import resolve
@@ -31,6 +32,7 @@ _MARKS = {
     "gpu": {"memory_bandwidth", "peak_dense", "memory", "scale_up"},
     "engine": {"memory_basis", "block_size", "defaults"},
     "weight_format": {"weight", "kv"},
+    "price": {"prices"},
 }
 _TOLERANCE = 1e-9
 
@@ -51,8 +53,9 @@ class Found:
         ids = {kind: len(catalog.ids(kind)) if with_catalog else 0 for kind in KINDS}
         counts = {
             "model": ids["model"], "GPU": ids["gpu"], "engine": ids["engine"],
-            "scenario": len(self.scenarios), "metrics file": len(self.metrics),
-            "catalog entry": len(self.entries), "saved plan": len(self.plans),
+            "price file": ids["price"], "scenario": len(self.scenarios),
+            "metrics file": len(self.metrics), "catalog entry": len(self.entries),
+            "saved plan": len(self.plans),
         }  # fmt: skip
         return ", ".join(_counted(count, words) for words, count in counts.items() if count)
 
@@ -202,4 +205,6 @@ def _check_entry(kind: str, file: YamlFile, catalog: Catalog) -> list[Problem]:
         others = [catalog.entry("gpu", word) for word in catalog.ids("gpu")]
         mine = [p for p in plausibility.gpus([*others, entry]) if p.span.file == file.name]
         problems += mine
+    if kind == "price":
+        problems += prices([entry], catalog.ids("gpu"))
     return problems

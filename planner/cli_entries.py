@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from planner import cli_prices
 from planner.catalog import KINDS, Catalog
 from planner.errors import InputError, Problem, Span, nearest
 from planner.figures import Figure, figures
@@ -24,15 +25,22 @@ _FOLDERS = {"models": "model", "gpus": "gpu", "engines": "engine", "formats": "w
 def listing(
     catalog: Catalog, folders: Iterable[str], filters: Mapping[str, str]
 ) -> dict[str, list[Row]]:
-    """Rows by folder; a filter keeps entries that have the key and hold the text, case aside."""
-    return {
-        folder: [
-            _ROWS[folder](entry)
-            for entry in _entries(catalog, folder)
-            if _passes(entry.record, filters)
-        ]
-        for folder in folders
-    }
+    """Rows by folder; a filter keeps entries that have the key and hold the text, case aside.
+
+    ``generation`` must be equal. ``kind`` looks at the layer kinds of a model, the form factor of a
+    GPU and the kind of a price; prices are filtered by their GPUs otherwise.
+    """
+    found: dict[str, list[Row]] = {}
+    for folder in folders:
+        if folder == "prices":
+            found[folder] = list(cli_prices.rows(catalog, filters))
+        else:
+            found[folder] = [
+                _ROWS[folder](entry)
+                for entry in _entries(catalog, folder)
+                if _passes(entry.record, filters)
+            ]
+    return found
 
 
 def _entries(catalog: Catalog, folder: str) -> list[Entry]:
@@ -43,8 +51,19 @@ def _entries(catalog: Catalog, folder: str) -> list[Entry]:
 
 def _passes(record: Record, filters: Mapping[str, str]) -> bool:
     return all(
-        text.lower() in str(getattr(record, name, "")).lower() for name, text in filters.items()
+        text == _text_of(record, name)
+        if name == "generation"
+        else text.lower() in _text_of(record, name).lower()
+        for name, text in filters.items()
     )
+
+
+def _text_of(record: Record, name: str) -> str:
+    if name != "kind":
+        return str(getattr(record, name, ""))
+    if isinstance(record, Model):
+        return " ".join(group.kind for group in record.layer_groups)
+    return record.form_factor if isinstance(record, Gpu) else ""
 
 
 def _written(entry: Entry, *key: str) -> str:
@@ -75,9 +94,10 @@ def _gpu(entry: Entry) -> Row:
     return {
         "id": record.id, "memory": _written(entry, "memory", "marketed"),
         "bandwidth": _written(entry, "memory_bandwidth"),
-        "dense bf16": _written(entry, "peak_dense", "bf16"), "vendor": record.vendor,
+        "dense bf16": _written(entry, "peak_dense", "bf16") if record.peak_dense.bf16 else "none",
+        "vendor": record.vendor,
         "status": record.status, "line": record.line, "generation": record.generation,
-        "label": record.label,
+        "form": record.form_factor, "label": record.label,
     }  # fmt: skip
 
 
@@ -152,8 +172,8 @@ def found(catalog: Catalog, word: str) -> tuple[str, Entry]:
     raise InputError(Problem(Span("catalogs"), "", "the id of an entry", f"'{word}'", hint))
 
 
-def described(kind: str, entry: Entry) -> Row:
-    """One entry as plain data: texts, figures in base units and as written, sources."""
+def described(kind: str, entry: Entry, prices: str = "") -> Row:
+    """One entry as plain data: texts, figures in base units and as written, sources, their age."""
     record = entry.record
     groups = record.layer_groups if isinstance(record, Model) else ()
     kinds = ", ".join(f"[{index}] {group.kind}" for index, group in enumerate(groups))
@@ -167,11 +187,19 @@ def described(kind: str, entry: Entry) -> Row:
         **texts,
         "aliases": list(aliases(record)),
         **({"layer kinds": kinds} if kinds else {}),
+        **({"prices": prices} if prices else {}),
+        **_age(record),
         "figures": [_figure(entry, key, figure) for key, figure in figures(record)],
         "sources": {
             name: source.model_dump(exclude_none=True) for name, source in record.sources.items()
         },
     }
+
+
+def _age(record: Record) -> Row:
+    """When the sources were read, the oldest and the newest."""
+    days = sorted({source.read for source in record.sources.values() if source.read})
+    return {"sources read": " to ".join(dict.fromkeys((days[0], days[-1])))} if days else {}
 
 
 def _figure(entry: Entry, key: Key, figure: Figure) -> Row:
@@ -203,10 +231,8 @@ def text(data: Row) -> str:
     lines += ["", *_figure_lines(data["figures"], numbers, width)]
     lines += ["", "sources"] if numbers else []
     for name, index in numbers.items():
-        source = data["sources"][name]
-        read = f" (read {source['read']})" if "read" in source else ""
-        titled = ", ".join(part for part in (source["title"], source.get("url", "")) if part)
-        lines += wrapped(f"  [{index}] {titled}{read}", width, " " * 6)
+        line = f"  [{index}] {cli_prices.source_words(data['sources'], name)}"
+        lines += wrapped(line, width, " " * 6)
     return "\n".join(lines) + "\n"
 
 

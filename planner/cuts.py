@@ -67,7 +67,21 @@ class _Cutting:
             and not any(isinstance(a, Text) for a in node.args[1:])
             and 24 < cell_length(node) <= self.limit
         ]
-        return max(fitting, key=cell_length, default=None)
+        return max(fitting, key=cell_length, default=None) or self._repeated(tree)
+
+    @staticmethod
+    def _repeated(tree: Node) -> Node | None:
+        """A short operand that the cell form writes more than once, such as the base of a power."""
+        repeated = [
+            argument
+            for node in walk(tree)
+            if isinstance(node, Call)
+            for index, argument in enumerate(node.args)
+            if isinstance(argument, Call)
+            and not FUNCTIONS[argument.function].reduces
+            and FUNCTIONS[node.function].cells.count(f"{{{index}") > 1
+        ]
+        return max(repeated, key=cell_length, default=None)
 
     def _lift(self, part: Node) -> str:
         same = [m for m in self.done.values() if m.part_of and m.tree == part and not m.variant]

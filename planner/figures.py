@@ -55,21 +55,26 @@ def refusal(expected: str, found: str, hint: str = "", at: Key = ()) -> Pydantic
     return PydanticCustomError("refused", "expected {expected}, found {found}", context)
 
 
-def _quantity(unit: str, whole: bool, value: Any) -> float | None:
+def quantity(unit: str, whole: bool, value: Any, at: Key = ()) -> float | None:
+    """A written amount in base units; ``at`` is the path below the value under validation.
+
+    Raises:
+        PydanticCustomError: no number of this unit, a negative one, or a fraction of a whole.
+    """
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise refusal(quantity_words(unit), shown(value))
+        raise refusal(quantity_words(unit), shown(value), "", at)
     try:
         number = parse_quantity(str(value), unit)
     except UnitError as error:
-        raise refusal(error.expected, error.found, error.hint) from None
+        raise refusal(error.expected, error.found, error.hint, at) from None
     except (ValueError, OverflowError):
-        raise refusal(quantity_words(unit), shown(value)) from None
+        raise refusal(quantity_words(unit), shown(value), "", at) from None
     if number < 0:
-        raise refusal("0 or more", shown(value))
+        raise refusal("0 or more", shown(value), "", at)
     if whole and number != int(number):
-        raise refusal("a whole number", shown(value))
+        raise refusal("a whole number", shown(value), "", at)
     return number
 
 
@@ -167,7 +172,7 @@ class Figure(Part):
 
 
 def _number(unit: str, whole: bool = False) -> BeforeValidator:
-    return BeforeValidator(lambda value: _quantity(unit, whole, value))
+    return BeforeValidator(lambda value: quantity(unit, whole, value))
 
 
 class Count(Figure):
@@ -316,6 +321,8 @@ def _plain_words(error: dict[str, Any]) -> tuple[str, str, str]:
         "string_pattern_mismatch": _PATTERNS.get(str(context.get("pattern")), "another text"),
         "string_too_long": f"at most {context.get('max_length')} characters",
         "too_long": f"at most {context.get('max_length')} entries",
+        "greater_than_equal": f"at least {context.get('ge')}",
+        "less_than_equal": f"at most {context.get('le')}",
         "float_type": "a number",
         "float_parsing": "a number",
         "too_short": f"at least {context.get('min_length')} entry",

@@ -153,8 +153,11 @@ KINDS: dict[str, LayerKind] = {
     "full_attention": LayerKind(
         "Full attention",
         ("q_heads", "kv_heads", "key_dim", "value_dim"),
-        _ATTENTION | {"group_read_limit": "read_limit"},
-        may_take=_ATTENTION_MAY | {"read_limit": 0},
+        _ATTENTION | {
+            "group_read_limit": "read_limit",
+            "group_replicated_params": "hidden_size * q_lora_rank",
+        },
+        may_take=_ATTENTION_MAY | {"read_limit": 0, "q_lora_rank": 0},
         stands_for=_HEAD,
     ),
     "sliding_window": LayerKind(

@@ -164,7 +164,7 @@ def _chain(entry: Entry, gpu: Gpu, by_id: Mapping[str, Record]) -> Iterator[Prob
         return
     before = by_id.get(gpu.predecessor)
     if not isinstance(before, Gpu) or before.id == gpu.id:
-        hint = nearest(gpu.predecessor, by_id)
+        hint = "" if before else nearest(gpu.predecessor, by_id.keys() - {gpu.id})
         yield _at(entry, key, "the id of another GPU", f"'{gpu.predecessor}'", hint)
     elif before.line != gpu.line:
         expected = f"a GPU of the line {gpu.line}"
@@ -206,7 +206,7 @@ def _variant(entry: Entry, gpu: Gpu, by_id: Mapping[str, Record]) -> Iterator[Pr
         return
     base, key = by_id.get(gpu.variant_of), ("variant_of",)
     if not isinstance(base, Gpu) or base.id == gpu.id:
-        hint = nearest(gpu.variant_of, by_id)
+        hint = "" if base else nearest(gpu.variant_of, by_id.keys() - {gpu.id})
         yield _at(entry, key, "the id of another GPU", f"'{gpu.variant_of}'", hint)
     elif base.architecture != gpu.architecture:
         expected = f"a part of the architecture {gpu.architecture}"

@@ -163,7 +163,7 @@ class LayerGroup(Part):
     def _placed(self, given: set[str]) -> None:
         place = {"first", "period", "run"}
         if place & given and not place <= given:
-            raise refusal("first, period and run together", one_of(sorted(place & given)))
+            raise refusal("first, period and run together", f"only {sorted(place & given)[0]}")
         shared = self.shared_layers.value if self.shared_layers is not None else None
         layers = self.layers.value
         if shared is not None and layers is not None and shared > layers:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from planner.metric_files import MetricsFile
 from planner.metrics import MetricSet
 from planner.records import Engine, Format, Gpu, Model
+from planner.records_price import Prices
 from planner.scenario_file import ScenarioEntry
 from planner.units import example
 
@@ -20,6 +21,7 @@ KINDS: dict[str, type[BaseModel]] = {
     "gpu": Gpu,
     "engine": Engine,
     "format": Format,
+    "price": Prices,
 }
 _UNITS = ("unit", "display", "written")
 

@@ -152,7 +152,7 @@ def written(kind: str) -> list[Path]:
     places = {
         "scenario": CATALOGS / "scenarios", "metrics": REPOSITORY / "planner" / "metrics",
         "model": CATALOGS / "models", "gpu": CATALOGS / "gpus", "engine": CATALOGS / "engines",
-        "format": CATALOGS / "formats",
+        "format": CATALOGS / "formats", "price": CATALOGS / "prices",
     }  # fmt: skip
     return sorted(places[kind].glob("*.yaml"))
 

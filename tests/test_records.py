@@ -313,7 +313,20 @@ def test_model_reads() -> None:
             "head_dim: 4}",
             "head_dim: 4, window: 8 tokens}",
             "x.yaml:15:73: layer_groups[0].window: expected one of q_heads, kv_heads, key_dim, "
-            "value_dim, head_dim, v_projection, kv_bias, read_limit, found 'window' | full_attention has none",
+            "value_dim, head_dim, v_projection, kv_bias, read_limit, q_lora_rank, found 'window' | "
+            "full_attention has none",
+        ),
+        (
+            "head_dim: 4}",
+            "head_dim: 4, first: 1}",
+            "x.yaml:15:5: layer_groups[0]: expected first, period and run together, "
+            "found only first",
+        ),
+        (
+            "head_dim: 4}",
+            "head_dim: 4, shared_layers: 99}",
+            "x.yaml:15:80: layer_groups[0].shared_layers: expected at most the 1 layers of the "
+            "group, found 99",
         ),
         (
             "tied_embedding: true",

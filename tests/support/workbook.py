@@ -42,7 +42,7 @@ Place = tuple[str, str]
 """A sheet and an address."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Made:
     """A workbook with the plan that it was written from."""
 
@@ -79,14 +79,18 @@ class Made:
         assert found, f"{name} is no single cell: {self.names[name]}"
         return found[1], found[2] + found[3]
 
+    @cached_property
+    def _headings(self) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for (sheet, address), value in self.values.items():
+            letters = address.removesuffix(str(HEADING))
+            if letters.isalpha():
+                found.setdefault(sheet, {}).setdefault(str(value), letters)
+        return found
+
     def headings(self, sheet: str) -> dict[str, str]:
         """Heading to column letter; of columns with one heading the first."""
-        found: dict[str, str] = {}
-        for (name, address), value in self.values.items():
-            letters, row = re.fullmatch(r"([A-Z]+)(\d+)", address).groups()  # type: ignore[union-attr]
-            if name == sheet and int(row) == HEADING:
-                found.setdefault(str(value), letters)
-        return found
+        return self._headings.get(sheet, {})
 
     def column(self, sheet: str, heading: str, count: int | None = None) -> list[Value | None]:
         """Values under a heading, a row a case unless told otherwise."""

@@ -1,0 +1,42 @@
+"""Exact numbers of parameters by component, computed from the shape that a configuration gives."""
+
+from __future__ import annotations
+
+from planner.errors import nearest, one_of
+from planner.importers.counts_families import STACKS, TOWERS, WHOLE
+from planner.importers.counts_parts import Counts
+from planner.importers.hf_config import HfConfig
+
+__all__ = ["Counts", "count"]
+
+
+def count(config: HfConfig) -> Counts:
+    """Parameters of the model that a configuration describes.
+
+    Raises:
+        InputError: a type of model that no row covers, or a figure that its blocks need is absent.
+    """
+    kind = _type(config)
+    if kind in WHOLE:
+        return WHOLE[kind](config)
+    if kind not in STACKS:
+        known = [*STACKS, *WHOLE]
+        config.refuse("model_type", one_of(known, 20), f"'{kind}'", nearest(kind, known))
+    return STACKS[kind].count(config) + _tower(config)
+
+
+def _type(config: HfConfig) -> str:
+    """Type of the text tower; of the family, where a configuration names none."""
+    types = config.family.model_types
+    return config.model_type or (types[0] if types else "")
+
+
+def _tower(config: HfConfig) -> Counts:
+    """The tower beside the text, by the type of the whole model."""
+    outer = config.file.data.get("model_type") or _type(config)
+    if outer in TOWERS:
+        return TOWERS[outer](config)
+    named = [name for name in ("vision_config", "audio_config") if config.section(name)]
+    if not named and outer in config.family.wrappers:
+        named = ["vision_config"]
+    return Counts(uncounted=tuple(f"the tower of {name}" for name in named))

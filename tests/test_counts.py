@@ -1,0 +1,345 @@
+"""Parameter counts: against published totals, against a second route, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from oracle_params import TENSORS_OF
+
+from planner.errors import InputError
+from planner.importers.counts import Counts, count
+from planner.importers.counts_families import STACKS, TOWERS, WHOLE
+from planner.importers.hf_config import HfConfig, parse_config
+from planner.importers.hf_families import FAMILIES
+
+CONFIGS = Path(__file__).parent / "configs"
+TOTALS: dict[str, dict[str, Any]] = yaml.safe_load((CONFIGS / "totals.yaml").read_text("utf-8"))
+
+
+def config_of(data: dict[str, Any]) -> HfConfig:
+    return parse_config(json.dumps(data))
+
+
+def published(name: str) -> dict[str, Any]:
+    """One of the configurations beside this file."""
+    data: dict[str, Any] = json.loads((CONFIGS / f"{name}.json").read_text("utf-8"))
+    return data
+
+
+# ---- published totals -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_published_total_and_components(name: str) -> None:
+    expected, counts = TOTALS[name], count(config_of(published(name)))
+    assert {k: n for k, n in counts.parts().items() if n} == expected["parts"]
+    assert counts.total == expected["total"]
+    assert counts.mtp == expected.get("mtp", 0)
+    assert counts.uncounted == ()
+
+
+@pytest.mark.parametrize("name", [name for name, entry in TOTALS.items() if "hub" in entry])
+def test_hub_total_is_explained_to_the_last_element(name: str) -> None:
+    counts, entry = count(config_of(published(name))), TOTALS[name]
+    assert counts.mtp is not None
+    assert counts.total + counts.mtp + sum(entry.get("also", {}).values()) == entry["hub"]
+
+
+def test_every_configuration_has_a_total() -> None:
+    assert {path.stem for path in CONFIGS.glob("*.json")} == set(TOTALS)
+
+
+def test_files_of_kimi_k3_to_the_byte() -> None:
+    """The hub's census by dtype and the bytes of its index follow from the counts."""
+    counts = count(config_of(published("kimi-k3")))
+    padding, kept = 69 * 32, 11_122_432  # A_log of 96 heads is stored for 128; vectors in F32
+    bf16 = counts.total + padding - counts.experts - kept
+    assert (counts.experts, bf16) == (2_722_740_830_208, 57_179_884_544)
+    bits = counts.experts // 32 * (32 * 4 + 8)
+    assert bits // 8 + 2 * bf16 + 4 * kept == 1_560_860_324_864
+
+
+# Small models of further families, and the totals that the hub shows for them.
+FURTHER: dict[str, tuple[dict[str, Any], int]] = {
+    "gemma-2b": (
+        {"model_type": "gemma", "hidden_size": 2048, "num_hidden_layers": 18,
+         "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256,
+         "intermediate_size": 16384, "vocab_size": 256000},
+        2_506_172_416,
+    ),
+    "starcoder2-7b": (
+        {"model_type": "starcoder2", "hidden_size": 4608, "num_hidden_layers": 32,
+         "num_attention_heads": 36, "num_key_value_heads": 4, "intermediate_size": 18432,
+         "vocab_size": 49152, "use_bias": True},
+        7_173_923_840,
+    ),
+    "olmo-1b": (
+        {"model_type": "olmo", "hidden_size": 2048, "num_hidden_layers": 16,
+         "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 8192,
+         "vocab_size": 50304, "tie_word_embeddings": True},
+        1_176_764_416,
+    ),
+    "olmoe-1b-7b": (
+        {"model_type": "olmoe", "hidden_size": 2048, "num_hidden_layers": 16,
+         "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 1024,
+         "num_experts": 64, "vocab_size": 50304},
+        6_919_161_856,
+    ),
+    "qwen1.5-moe-a2.7b": (
+        {"model_type": "qwen2_moe", "hidden_size": 2048, "num_hidden_layers": 24,
+         "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 5632,
+         "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632,
+         "num_experts": 60, "vocab_size": 151936},
+        14_315_784_192,
+    ),
+    "qwen2-vl-7b": (
+        {"model_type": "qwen2_vl", "hidden_size": 3584, "num_hidden_layers": 28,
+         "num_attention_heads": 28, "num_key_value_heads": 4, "intermediate_size": 18944,
+         "vocab_size": 152064, "tie_word_embeddings": False,
+         "vision_config": {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "patch_size": 14}},
+        8_291_375_616,
+    ),
+    "granite-3.0-1b-a400m": (
+        {"model_type": "granitemoe", "hidden_size": 1024, "num_hidden_layers": 24,
+         "num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 512,
+         "num_local_experts": 32, "vocab_size": 49155, "tie_word_embeddings": True},
+        1_334_628_352,
+    ),
+    "glm-4-9b": (
+        {"model_type": "glm", "hidden_size": 4096, "num_hidden_layers": 40,
+         "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128,
+         "intermediate_size": 13696, "vocab_size": 151552, "attention_bias": True},
+        9_399_951_360,
+    ),
+    "glm-4-9b-0414": (
+        {"model_type": "glm4", "hidden_size": 4096, "num_hidden_layers": 40,
+         "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128,
+         "intermediate_size": 13696, "vocab_size": 151552, "attention_bias": True},
+        9_400_279_040,
+    ),
+    "ernie-4.5-0.3b": (
+        {"model_type": "ernie4_5", "hidden_size": 1024, "num_hidden_layers": 18,
+         "num_attention_heads": 16, "num_key_value_heads": 2, "head_dim": 128,
+         "intermediate_size": 3072, "vocab_size": 103424, "tie_word_embeddings": True},
+        360_748_032,
+    ),
+    "openelm-270m": (
+        {"model_type": "openelm", "model_dim": 1280, "num_transformer_layers": 16, "head_dim": 64,
+         "num_query_heads": [12] * 5 + [16] * 7 + [20] * 4,
+         "num_kv_heads": [3] * 5 + [4] * 7 + [5] * 4,
+         "ffn_multipliers": [0.5, 0.73, 0.97, 1.2, 1.43, 1.67, 1.9, 2.13, 2.37, 2.6, 2.83, 3.07,
+                             3.3, 3.53, 3.77, 4.0],
+         "ffn_dim_divisor": 256, "normalize_qk_projections": True,
+         "share_input_output_layers": True, "vocab_size": 32000},
+        271_527_168,
+    ),
+    "lfm2-1.2b": (
+        {"model_type": "lfm2", "hidden_size": 2048, "num_hidden_layers": 16,
+         "num_attention_heads": 32, "num_key_value_heads": 8, "block_ff_dim": 12288,
+         "block_auto_adjust_ff_dim": True, "block_ffn_dim_multiplier": 1.0,
+         "block_multiple_of": 256, "conv_L_cache": 3, "conv_bias": False,
+         "full_attn_idxs": [2, 5, 8, 10, 12, 14], "vocab_size": 65536},
+        1_170_340_608,
+    ),
+    "mamba-130m": (
+        {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 24, "state_size": 16,
+         "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280},
+        129_135_360,
+    ),
+    "falcon-mamba-7b": (
+        {"model_type": "falcon_mamba", "hidden_size": 4096, "num_hidden_layers": 64,
+         "state_size": 16, "conv_kernel": 4, "expand": 16, "intermediate_size": 8192,
+         "time_step_rank": 256, "vocab_size": 65024, "tie_word_embeddings": False},
+        7_272_665_088,
+    ),
+    "mt5-small": (
+        {"model_type": "mt5", "d_model": 512, "d_kv": 64, "d_ff": 1024, "num_heads": 6,
+         "num_layers": 8, "vocab_size": 250112, "tie_word_embeddings": False,
+         "feed_forward_proj": "gated-gelu"},
+        300_176_768,
+    ),
+    "roberta-base": (
+        {"model_type": "roberta", "hidden_size": 768, "num_hidden_layers": 12,
+         "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265,
+         "max_position_embeddings": 514, "type_vocab_size": 1},
+        124_645_632,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_total_of_a_further_family(name: str) -> None:
+    data, total = FURTHER[name]
+    counts = count(config_of(data))
+    assert (counts.total, counts.mtp, counts.uncounted) == (total, 0, ())
+
+
+# ---- worked by hand ---------------------------------------------------------------------------
+
+
+def test_grouped_query_attention_by_hand() -> None:
+    """H*d*(q + 2*kv) + q*d*H per layer, and 2*d beside it where heads are normed."""
+    counts = count(config_of(published("qwen3-8b")))
+    assert counts.attention == 36 * (4096 * 128 * (32 + 2 * 8) + 32 * 128 * 4096)
+    assert counts.norm == 36 * (2 * 4096 + 2 * 128) + 4096
+
+
+def test_latent_attention_and_experts_by_hand() -> None:
+    counts = count(config_of(published("deepseek-v3")))
+    queries = 7168 * 1536 + 1536 * 128 * 192
+    latent = 7168 * 576 + 512 * 128 * 256
+    assert counts.attention == 61 * (queries + latent + 128 * 128 * 7168)
+    assert counts.experts == 58 * 256 * 3 * 7168 * 2048
+    assert counts.router == 58 * (256 * 7168 + 256)
+
+
+def test_indexers_that_layers_share_count_once() -> None:
+    """21 of 78 layers of GLM-5.2 own an indexer; the module beside the model always has one."""
+    own = 2048 * 32 * 128 + 6144 * 128 + 2 * 128 + 6144 * 32
+    assert count(config_of(published("glm-5.2"))).indexer == 21 * own
+    by_rule = published("glm-5.2")
+    del by_rule["indexer_types"]
+    by_rule |= {"index_topk_freq": 4, "index_skip_topk_offset": 3}
+    assert count(config_of(by_rule)).indexer == 21 * own
+    assert count(config_of(by_rule | {"index_topk_freq": 1})).indexer == 78 * own
+
+
+def test_state_mixers_by_hand() -> None:
+    counts = count(config_of(published("qwen3-next-80b")))
+    keys, values, size = 16 * 128, 32 * 128, 2048
+    delta = size * (2 * keys + 2 * values) + size * 2 * 32 + 4 * (2 * keys + values)
+    assert counts.state == 36 * (delta + 2 * 32 + 128 + values * size)
+
+
+# ---- a second route ---------------------------------------------------------------------------
+
+SMALL_DEEPSEEK = {
+    "model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "hidden_size": 96,
+    "num_hidden_layers": 5, "num_attention_heads": 6, "num_key_value_heads": 6, "v_head_dim": 10,
+    "intermediate_size": 208, "vocab_size": 1000, "tie_word_embeddings": False,
+    "kv_lora_rank": 32, "q_lora_rank": 48, "qk_nope_head_dim": 12, "qk_rope_head_dim": 4,
+    "n_routed_experts": 7, "n_shared_experts": 2, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 40, "first_k_dense_replace": 2, "num_nextn_predict_layers": 2,
+}  # fmt: skip
+VARIANTS: list[dict[str, Any]] = [
+    *(
+        published(name)
+        for name in (
+            "llama-3.1-8b", "qwen2.5-7b", "qwen3-8b", "qwen3-0.6b", "qwen3-30b-a3b",
+            "mixtral-8x7b", "gemma-2-9b", "gemma-3-1b", "deepseek-v2-lite", "deepseek-v3",
+            "deepseek-v3.2", "nemotron-nano-9b", "nemotron-3-nano", "qwen3-next-80b",
+        )
+    ),
+    published("llama-3.1-8b") | {"hidden_size": 768, "num_key_value_heads": 1, "vocab_size": 77},
+    published("qwen2.5-7b") | {"tie_word_embeddings": True, "num_hidden_layers": 3},
+    published("qwen3-8b") | {"head_dim": 48, "num_key_value_heads": 2, "intermediate_size": 500},
+    published("mixtral-8x7b") | {"num_local_experts": 3, "num_hidden_layers": 2},
+    published("gemma-3-1b") | {"head_dim": 24, "hidden_size": 120, "num_attention_heads": 7},
+    SMALL_DEEPSEEK,
+    SMALL_DEEPSEEK | {"q_lora_rank": None, "num_nextn_predict_layers": 0},
+    SMALL_DEEPSEEK
+    | {
+        "model_type": "deepseek_v32", "architectures": ["DeepseekV32ForCausalLM"],
+        "index_n_heads": 3, "index_head_dim": 14, "index_topk": 64,
+    },
+    published("nemotron-3-nano") | {"hybrid_override_pattern": "M*-E", "num_hidden_layers": 4,
+                                    "moe_latent_size": 256, "n_groups": 2,
+                                    "intermediate_size": 300},
+    published("qwen3-next-80b") | {"num_experts": 5, "num_hidden_layers": 9,
+                                   "full_attention_interval": 3},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", VARIANTS, ids=lambda data: str(data["model_type"]))
+def test_a_list_of_all_tensors_gives_the_same_sums(data: dict[str, Any]) -> None:
+    counts, tensors = count(config_of(data)), TENSORS_OF[data["model_type"]](data)
+    layers = data["num_hidden_layers"]
+    beside = {
+        name
+        for name in tensors
+        if name.startswith("mtp.") or name.startswith(f"model.layers.{layers}.")
+        or name.startswith(f"model.layers.{layers + 1}.")
+    }  # fmt: skip
+    copies = {name for name in beside if "embed_tokens" in name or "shared_head.head" in name}
+    assert counts.total == sum(prod(tensors[name]) for name in set(tensors) - beside)
+    assert counts.mtp == sum(prod(tensors[name]) for name in beside - copies)
+
+
+# ---- what no figure says ----------------------------------------------------------------------
+
+
+def test_modules_of_unknown_shape_stay_unknown() -> None:
+    data = published("llama-3.1-8b") | {"num_nextn_predict_layers": 2}
+    counts = count(config_of(data))
+    assert counts.mtp is None and counts.total == TOTALS["llama-3.1-8b"]["total"]
+    assert counts.notes == ("2 MTP modules, whose shape is not known here",)
+
+
+def test_modules_that_are_named_and_not_published() -> None:
+    counts = count(config_of(published("minimax-m3")))
+    assert counts.mtp == 0
+    assert "1 MTP modules are named, the checkpoints hold none" in counts.notes
+
+
+def test_modules_that_are_published_and_not_named() -> None:
+    counts = count(config_of(published("qwen3-next-80b")))
+    assert any("does not name" in note for note in counts.notes)
+
+
+def test_other_is_always_named_in_a_note() -> None:
+    for name, entry in TOTALS.items():
+        counts = count(config_of(published(name)))
+        named = any(note.startswith("other:") for note in counts.notes)
+        assert named == ("other" in entry["parts"]), name
+
+
+def test_a_head_can_be_left_out() -> None:
+    """Embedding checkpoints are published without one, and their configuration does not say so."""
+    counts = count(config_of(published("qwen3-8b")))
+    assert counts.without_head().total == counts.total - counts.lm_head
+
+
+def test_counts_add_and_multiply() -> None:
+    one = Counts(attention=3, norm=1, mtp=None, notes=("a",))
+    assert (one + Counts(mlp=5, notes=("a", "b"))).parts() == Counts(
+        attention=3, norm=1, mlp=5
+    ).parts()
+    assert (one + Counts()).mtp is None and (one * 4).total == 16
+    assert (one + Counts(notes=("a", "b"))).notes == ("a", "b")
+
+
+# ---- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "where"),
+    [
+        ("llama-3.1-8b", {"hidden_size": "wide"}, "hidden_size"),
+        ("llama-3.1-8b", {"num_hidden_layers": -1}, "num_hidden_layers"),
+        ("llama-3.1-8b", {"tie_word_embeddings": 1}, "tie_word_embeddings"),
+        ("nemotron-nano-9b", {"hybrid_override_pattern": "M?"}, "hybrid_override_pattern"),
+        ("nemotron-nano-9b", {"hybrid_override_pattern": "M-", "num_hidden_layers": 3},
+         "hybrid_override_pattern"),
+        ("deepseek-v4-flash", {"compress_ratios": [4, 4]}, "compress_ratios"),
+        ("granite-4.0-h-small", {"layer_types": ["wind"] * 40}, "layer_types"),
+    ],
+)  # fmt: skip
+def test_a_figure_that_is_none_is_refused_by_its_name(
+    name: str, change: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        count(config_of(published(name) | change))
+    assert where in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_every_type_that_the_importer_knows_is_counted() -> None:
+    types = {name for family in FAMILIES for name in family.model_types}
+    assert types == set(STACKS) | set(WHOLE) and not set(STACKS) & set(WHOLE)
+    wrappers = {name for family in FAMILIES for name in family.wrappers}
+    assert wrappers - set(TOWERS) == {"step3_vl"}  # whose tower is named as not counted
