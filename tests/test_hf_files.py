@@ -67,7 +67,7 @@ def test_copies_of_embedding_and_head_are_told_apart(tmp_path: Path) -> None:
     found = held(tmp_path, data["num_hidden_layers"])
     assert found.copies == 2 * 2 * data["vocab_size"] * data["hidden_size"]
     (difference,) = compare(counts, found)
-    assert (difference.component, difference.stored) == ("copies", found.copies)
+    assert (difference.what, difference.stored) == ("copies", found.copies)
     assert "once more" in difference.reason
 
 
@@ -84,7 +84,7 @@ def test_a_head_and_modules_that_are_not_stored(tmp_path: Path) -> None:
     data = published("qwen3-next-80b")
     shapes = TENSORS_OF["qwen3_next"](data)
     one_file(tmp_path, {n: s for n, s in shapes.items() if not n.startswith(("mtp.", "lm_head"))})
-    reasons = {d.component: d.reason for d in compare(count(config_of(data)), held(tmp_path, 48))}
+    reasons = {d.what: d.reason for d in compare(count(config_of(data)), held(tmp_path, 48))}
     assert set(reasons) == {"mtp", "lm_head"}
     assert "not in these files" in reasons["mtp"] and "no head is stored" in reasons["lm_head"]
 
@@ -94,7 +94,7 @@ def test_what_nothing_explains_says_so(tmp_path: Path) -> None:
     shapes = TENSORS_OF["llama"](data) | {"model.layers.3.mlp.fourth_proj.weight": (7, 11)}
     one_file(tmp_path, shapes)
     (difference,) = compare(count(config_of(data)), held(tmp_path, 32))
-    assert (difference.component, difference.reason) == ("mlp", "not explained")
+    assert (difference.what, difference.reason) == ("mlp", "not explained")
     assert difference.stored - (difference.computed or 0) == 77
 
 
@@ -198,7 +198,7 @@ def test_differences_add_up_to_what_hubs_count(tmp_path: Path) -> None:
     one_file(tmp_path, shapes)
     found, counts = held(tmp_path, data["num_hidden_layers"]), count(config_of(data))
     differences = compare(counts, found)
-    assert [d.component for d in differences] == ["copies", "scales"]
+    assert [d.what for d in differences] == ["copies", "scales"]
     assert counts.mtp is not None
     extra = sum(d.stored - (d.computed or 0) for d in differences)
     assert counts.total + counts.mtp + extra == found.elements

@@ -275,11 +275,11 @@ def census(checkpoint: Checkpoint, layers: int, packed_bits: int = 4) -> Census:
 class Difference:
     """Elements that are stored and not in the counts, or the other way round.
 
-    ``component``: one of the counts, or one of the sorts beside them: packed, copies, scales and
+    ``what``: one of the components, or one of the sorts beside them: packed, copies, scales and
     buffers.
     """
 
-    component: str
+    what: str
     computed: int | None
     stored: int
     reason: str
