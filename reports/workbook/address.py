@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from planner.metrics import SLOTS
 from reports.workbook.tables import FIRST, quote
+
+
+class SheetNames:
+    """Names of sheets that are called after labels: legal, and each once whatever its case."""
+
+    def __init__(self, fixed: Iterable[str] = ()) -> None:
+        """``fixed``: names that no label gets. Excel keeps ``History`` for itself."""
+        self._taken = {name.lower() for name in (*fixed, "History")}
+        self._given: dict[str, str] = {}
+
+    def name(self, key: str, label: str) -> str:
+        """The name for ``key``, at most 31 characters of the label; a taken one gets a number."""
+        if key not in self._given:
+            plain = "".join(c for c in label if c.isprintable() and c not in "[]:*?/\\'").strip()
+            name, number = plain[:31].strip() or "Table", 1
+            while name.lower() in self._taken:
+                number += 1
+                name = f"{plain[: 30 - len(str(number))].strip()} {number}"
+            self._taken.add(name.lower())
+            self._given[key] = name
+        return self._given[key]
 
 
 @dataclass(slots=True)
@@ -14,6 +35,7 @@ class Addresses:
     """Cells of plan values, case columns and layer-group slots by name."""
 
     cases: int
+    sheets: SheetNames = field(default_factory=SheetNames)
     fixed: dict[str, str] = field(default_factory=dict)
     columns: dict[str, tuple[str, str]] = field(default_factory=dict)
     slots: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from planner.metrics import MetricSet
 from planner.offers import offers
 from planner.planning import Plan
 from planner.saved import document, dumps
-from reports.workbook.address import Addresses
+from reports.workbook.address import Addresses, SheetNames
 from reports.workbook.back_sheets import (
     CHECKS,
     changes_sheet,
@@ -23,7 +23,7 @@ from reports.workbook.back_sheets import (
     place_plan_metrics,
     sources_sheet,
 )
-from reports.workbook.case_sheets import CASES, GROUPS, WORKINGS, CaseSheets, sheet_name
+from reports.workbook.case_sheets import CASES, GROUPS, WORKINGS, CaseSheets
 from reports.workbook.catalog_sheets import SHEETS, SourceList, catalog_sheet, groups_sheet
 from reports.workbook.front_sheets import (
     COVER,
@@ -36,9 +36,13 @@ from reports.workbook.front_sheets import (
 )
 from reports.workbook.inputs_sheet import CONSTANTS, INPUTS, constants_sheet, inputs_sheet
 from reports.workbook.tables import Book, Table
-from reports.workbook.variant_sheets import VariantSheets, display_units
+from reports.workbook.variant_sheets import VariantSheets, display_units, variant_names
 
 SUMMARY_FIRST = 60
+FIXED = (
+    COVER, SUMMARY, RESULTS, INPUTS, *(spec.name for spec in SHEETS), "Layer groups", CASES, GROUPS,
+    WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
+)  # fmt: skip
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, INPUTS, "Models", "Layer groups", "GPUs", "Engines", "Weight formats",
     "KV formats", CASES, GROUPS, "Access", "Thresholds", "Context ladder", WORKINGS,
@@ -68,8 +72,11 @@ class _Writing:
 
     def __init__(self, plan: Plan, saved: dict[str, Any]) -> None:
         self.plan, self.hash = plan, str(saved["hashes"]["values"])
-        self.book, self.at, self.sources = Book(), Addresses(len(plan.cases)), SourceList()
+        self.book, self.sources = Book(), SourceList()
         self.metrics = plan.metrics
+        self.at = Addresses(len(plan.cases), SheetNames(FIXED))
+        for name, entry in self.metrics.variants.items():  # before tables of the same label
+            variant_names(self.at.sheets, name, entry.label)
 
     def run(self, catalog: Catalog | None) -> Book:
         """Fill the book."""
@@ -124,13 +131,13 @@ class _Writing:
             ws = self.book.workbook[table.sheet]
             ladder_chart(ws, self.plan, table, variant.name, figure)
             variant.write_workings()
-        labels = {sheet_name(t.label): t for t in self.metrics.tables.values()}
-        for sheet in sheets.by_sheet:
-            if sheet in labels:
-                sheets.metric_sheet(sheet, labels[sheet].label, labels[sheet].answers)
-            elif sheet == WORKINGS:
+        for sheet, metrics in sheets.by_sheet.items():
+            if sheet == WORKINGS:
                 answers = "Which parts of the checks and summary figures stand case by case?"
                 sheets.metric_sheet(sheet, "Check workings", answers)
+            elif sheet != CASES:
+                entry = self.metrics.tables[metrics[0].table]
+                sheets.metric_sheet(sheet, entry.label, entry.answers)
         return cases
 
     def _back(self) -> None:

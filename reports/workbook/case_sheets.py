@@ -76,7 +76,7 @@ class CaseSheets:
             return CASES
         if metric.table in ("checks", "summary", "groups"):
             return WORKINGS
-        return sheet_name(self.metrics.tables[metric.table].label)
+        return self.at.sheets.name(f"table {metric.table}", self.metrics.tables[metric.table].label)
 
     def _group_metrics(self) -> list[Metric]:
         metrics = self.metrics.in_order()
@@ -228,8 +228,3 @@ class CaseSheets:
             )
             for slot in range(SLOTS)
         ]  # fmt: skip
-
-
-def sheet_name(label: str) -> str:
-    """A legal sheet name of at most 31 characters."""
-    return "".join(c for c in label if c not in "[]:*?/\\'")[:31].strip() or "Table"

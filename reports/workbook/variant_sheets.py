@@ -12,13 +12,14 @@ from planner.expr.check import GROUP
 from planner.expr.to_cells import Ref, to_cells
 from planner.metrics import SLOTS, Metric
 from planner.units import parse_unit
+from reports.workbook.address import SheetNames
 from reports.workbook.case_columns import (
     case_numbers,
     cell_values,
     figure_format,
     metric_format,
 )
-from reports.workbook.case_sheets import CASES, CaseSheets, sheet_name
+from reports.workbook.case_sheets import CASES, CaseSheets
 from reports.workbook.tables import (
     FIRST,
     Table,
@@ -38,6 +39,12 @@ class _Place:
     slots: dict[str, tuple[str, ...]]
 
 
+def variant_names(sheets: SheetNames, name: str, label: str) -> tuple[str, str]:
+    """The sheets of one set of variants: what people read, and the workings."""
+    cut = label[: 31 - len(" workings")].strip()
+    return sheets.name(f"variant {name}", label), sheets.name(f"rows {name}", f"{cut} workings")
+
+
 class VariantSheets:
     """One set of variants on two sheets: workings (rung-major rows) and a matrix (a row a case)."""
 
@@ -48,7 +55,7 @@ class VariantSheets:
         self.child = self.plan.columns.variants(name)
         self.rungs = self.plan.columns.variant_values[name]
         self.cases = len(self.plan.cases)
-        self.workings = sheet_name(f"{self.variant.label} workings")
+        self.sheet, self.workings = variant_names(self.at.sheets, name, self.variant.label)
         self.place = _Place({}, {})
 
     # ---- which columns -------------------------------------------------------------------------
@@ -191,12 +198,11 @@ class VariantSheets:
 
     def write_matrix(self) -> Table:
         """A row a case, a block of columns for each figure shown: what people read and chart."""
-        sheet = sheet_name(self.variant.label)
         columns = [*self.sheets.keys(), spacer()]
         for name in self.variant.shows:
             columns += [*self._rung_columns(name), spacer()]
         entry = self.plan.metrics.tables[self.variant.table]
-        ws = self.book.sheet(sheet, self.variant.label, entry.answers, "calculation")
+        ws = self.book.sheet(self.sheet, self.variant.label, entry.answers, "calculation")
         return self.sheets.finish(ws, columns[:-1], 4)
 
     def _rung_columns(self, name: str) -> list[TableColumn]:
