@@ -239,7 +239,14 @@ def parse_config(text: str, name: str = "config.json") -> HfConfig:
     file = _parsed(text, name)
     section = _text_section(file)
     family = family_of(file, section)
-    return HfConfig(file, family, [section, ()] if section else [()])
+    config = HfConfig(file, family, [section, ()] if section else [()])
+    for key in family.refuses:
+        if config.get(key):
+            hint = (
+                f"it changes the layers of {family.name} in a way that the importer does not know"
+            )
+            config.refuse(key, "false, null or no such key", shown(config.get(key)), hint)
+    return config
 
 
 def _text_section(file: YamlFile) -> Key:

@@ -134,6 +134,13 @@ def _q_heads(parts: Parts) -> Given:
 def _longest(config: HfConfig) -> Given:
     if config.get("max_position_embeddings") is None:
         return Given(None, DERIVED, "the configuration names no longest context")
+    if config.model_type in ("roberta", "xlm-roberta"):
+        places, padding = (
+            config.whole("max_position_embeddings"),
+            config.whole_or("pad_token_id", 1),
+        )
+        why = "max_position_embeddings less pad_token_id and one: places are counted from there"
+        return Given(max(0, places - padding - 1), DERIVED, why)
     return whole(config, "max_position_embeddings")
 
 

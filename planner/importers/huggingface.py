@@ -88,7 +88,7 @@ def _own_name(config: HfConfig, file: Path) -> str:
 
 
 def _assemble(config: HfConfig, named: Named, folder: Path | None) -> Imported:
-    groups, counts = layer_groups(config), count(config)
+    groups, counts = layer_groups(config), _counted(config)
     dtype = str(model_dtype(config).value)
     beside = _beside(config, folder)
     stored = quantization(config, counts.parts(), dtype, beside)
@@ -108,6 +108,13 @@ def _assemble(config: HfConfig, named: Named, folder: Path | None) -> Imported:
         read_record(yamlfile.parse(chosen.text, f"{chosen.id}.yaml"), Format)
     warnings = [*_warnings(named, counts, chosen.text, chosen.id), *doubts]
     return Imported(named.id, text, chosen.id if chosen.text else "", chosen.text, tuple(warnings))
+
+
+def _counted(config: HfConfig) -> Counts:
+    """Parameters by component; a bare model, as embedders are published, has no output head."""
+    counts, names = count(config), config.file.data.get("architectures")
+    bare = isinstance(names, list) and bool(names) and str(names[0]).endswith("Model")
+    return counts.without_head() if bare else counts
 
 
 def _beside(config: HfConfig, folder: Path | None) -> HfConfig | None:
