@@ -96,7 +96,7 @@ def _rows(gpu: Gpu) -> Iterator[_Ratio]:
     )  # fmt: skip
     if not _promises_gib(gpu):
         yield _Ratio(device, memory.device, memory.marketed, _TOLD, box)
-    yield _Ratio(framework, memory.framework, memory.marketed, _FRAMEWORK_TOLD, box)
+        yield _Ratio(framework, memory.framework, memory.marketed, _FRAMEWORK_TOLD, box)
     yield _Ratio(
         framework, memory.framework, memory.device, _HELD_BACK, "of the device memory", _MIB_HINT
     )
