@@ -35,6 +35,7 @@ from reports.workbook.front_sheets import (
     summary_sheet,
 )
 from reports.workbook.inputs_sheet import CONSTANTS, INPUTS, constants_sheet, inputs_sheet
+from reports.workbook.rows_text import decoded
 from reports.workbook.tables import Book, Table
 from reports.workbook.variant_sheets import VariantSheets, display_units, variant_names
 
@@ -58,8 +59,8 @@ def write(plan: Plan, path: Path, catalog: Catalog | None = None) -> None:
         path: the file to write, whole or not at all.
         catalog: offers all its entries in the drop-downs; without it only the plan's own.
 
-    Raises:
-        ValueError: a text or number that a cell cannot hold.
+    Text that no cell can hold (control characters, over 32,767 units) is shown as far as it goes;
+    the document has it whole.
     """
     saved = document(plan)
     _Writing(_with_parts(plan), saved).run(catalog).save(
@@ -96,7 +97,8 @@ class _Writing:
         summary_sheet(book, plan, at, results, names)
         self._back()
         self._order()
-        contents = [(ws.title, str(ws["A2"].value)) for ws in book.workbook if ws.title != COVER]
+        sheets_inside = [ws for ws in book.workbook if ws.title != COVER]
+        contents = [(ws.title, decoded(str(ws["A2"].value))) for ws in sheets_inside]
         cover_sheet(book, plan, at, self.hash, contents)
         return book
 
