@@ -7,7 +7,7 @@ A catalog is a list of folders with ``models/``, ``gpus/``, ``engines/``, ``form
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,6 @@ from planner import plausibility, yamlfile
 from planner.errors import InputError, Problem, Span, nearest, one_of
 from planner.facts import DEFAULTS, FACTS, Fact, GroupFacts, facts_of, groups_of
 from planner.figures import read_record
-from planner.plausibility_prices import prices as check_prices
 from planner.records import Engine, Entry, Format, Gpu, Model, Record, aliases
 from planner.records_price import Price, Prices
 from planner.resources import data_dir
@@ -243,7 +242,23 @@ class Catalog:
             problems += plausibility.unique_names(found, KINDS[kind].label)
         problems += plausibility.models(entries.get("model", []), self.ids("weight_format"))
         problems += plausibility.gpus(entries.get("gpu", []))
-        problems += check_prices(entries.get("price", []), self.ids("gpu"))
+        problems += plausibility.formats(entries.get("weight_format", []))
+        problems += plausibility.prices(entries.get("price", []), self.ids("gpu"))
+        return sorted(set(problems), key=lambda p: (p.span, p.where, p.expected))
+
+    def doubts(self, used: Iterable[tuple[str, str]]) -> list[Problem]:
+        """What is odd about the figures of the used ``(kind, id)`` that did not come shipped."""
+        shipped = self._folders[0][1]
+        problems: list[Problem] = []
+        for kind, word in used:
+            path = self._paths[KINDS[kind].folder][word][-1][1]
+            if shipped in path.parents:
+                continue
+            entry = self.entry(kind, word)
+            problems += plausibility.models([entry], self.ids("weight_format"))
+            problems += plausibility.formats([entry])
+            if kind == "gpu":
+                problems += plausibility.gpu_figures(entry, {g.id: g for g in self.all("gpu")})
         return sorted(set(problems), key=lambda p: (p.span, p.where, p.expected))
 
 

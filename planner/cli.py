@@ -16,6 +16,7 @@ import click
 
 from planner.cli_build import build, report, workbook
 from planner.cli_catalog import catalog
+from planner.cli_import import import_group
 from planner.cli_plan import explain, plan
 from planner.cli_project import check, init, schema
 from planner.errors import InputError, nearest
@@ -71,7 +72,18 @@ def cli() -> None:
     """Capacity plans for LLM serving: YAML catalogs and scenarios in, workbooks and reports out."""
 
 
-for _command in (build, plan, explain, workbook, report, check, catalog, init, schema):
+for _command in (
+    build,
+    plan,
+    explain,
+    workbook,
+    report,
+    check,
+    catalog,
+    import_group,
+    init,
+    schema,
+):
     cli.add_command(_command)
 
 

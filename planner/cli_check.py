@@ -16,7 +16,6 @@ from planner.explain import exact
 from planner.figures import read_record
 from planner.metrics import Metric, MetricSet
 from planner.planning import Value
-from planner.plausibility_prices import prices
 from planner.records import Entry
 from planner.resources import data_dir
 from planner.scenario import resolve
@@ -205,6 +204,8 @@ def _check_entry(kind: str, file: YamlFile, catalog: Catalog) -> list[Problem]:
         others = [catalog.entry("gpu", word) for word in catalog.ids("gpu")]
         mine = [p for p in plausibility.gpus([*others, entry]) if p.span.file == file.name]
         problems += mine
+    if kind == "weight_format":
+        problems += plausibility.formats([entry])
     if kind == "price":
-        problems += prices([entry], catalog.ids("gpu"))
+        problems += plausibility.prices([entry], catalog.ids("gpu"))
     return problems

@@ -54,12 +54,22 @@ class Inputs:
             return self._saved()
         from planner.planning import plan
 
-        return plan(
+        made = plan(
             self.scenario,
             metrics=self.metrics,
             catalogs=self.catalogs,
             settings=self.settings,
         )
+        self._doubt(made)
+        return made
+
+    def _doubt(self, plan: Plan) -> None:
+        """Say on standard error what is odd about entries of the user's own catalogs."""
+        if self.catalogs:
+            from planner.catalog import Catalog
+
+            for problem in Catalog.open(self.catalogs).doubts(plan.inputs.facts):
+                click.echo(f"doubtful {problem}", err=True)
 
     def _saved(self) -> Plan:
         given = {"--set": self.settings, "--metrics": self.metrics, "--catalog": self.catalogs}

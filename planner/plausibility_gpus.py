@@ -59,15 +59,21 @@ class _Ratio(NamedTuple):
 def gpus(entries: Sequence[Entry]) -> Iterator[Problem]:
     """Every problem of GPU entries that single files cannot see."""
     by_id = {entry.record.id: entry.record for entry in entries}
-    peers = _vector_ratios(by_id)
     for entry in entries:
         gpu = entry.record
         if isinstance(gpu, Gpu):
-            yield from _ranges(entry, gpu)
-            yield from _box_in_gib(entry, gpu)
-            yield from _sparse(entry, gpu, peers)
+            yield from gpu_figures(entry, by_id)
             yield from _chain(entry, gpu, by_id)
             yield from _variant(entry, gpu, by_id)
+
+
+def gpu_figures(entry: Entry, by_id: Mapping[str, Record]) -> Iterator[Problem]:
+    """What is odd about the figures of one entry, beside those of the others."""
+    gpu = entry.record
+    if isinstance(gpu, Gpu):
+        yield from _ranges(entry, gpu)
+        yield from _box_in_gib(entry, gpu)
+        yield from _sparse(entry, gpu, by_id)
 
 
 # ---- figures -----------------------------------------------------------------------------------
@@ -90,7 +96,7 @@ def _rows(gpu: Gpu) -> Iterator[_Ratio]:
     )  # fmt: skip
     if not _promises_gib(gpu):
         yield _Ratio(device, memory.device, memory.marketed, _TOLD, box)
-    yield _Ratio(framework, memory.framework, memory.marketed, _FRAMEWORK_TOLD, box)
+        yield _Ratio(framework, memory.framework, memory.marketed, _FRAMEWORK_TOLD, box)
     yield _Ratio(
         framework, memory.framework, memory.device, _HELD_BACK, "of the device memory", _MIB_HINT
     )
@@ -123,18 +129,7 @@ def _promises_gib(gpu: Gpu) -> bool:
     return bool(marketed) and told is not None and told < _TOLD[0] and not (marketed or 0) % 2**30
 
 
-def _vector_ratios(by_id: Mapping[str, Record]) -> dict[str, dict[str, float]]:
-    """bf16 over fp32 peak by architecture and id."""
-    found: dict[str, dict[str, float]] = {}
-    for word, gpu in by_id.items():
-        if isinstance(gpu, Gpu):
-            ratio = _ratio(gpu.peak_dense.bf16, gpu.peak_dense.fp32)
-            if ratio is not None:
-                found.setdefault(gpu.architecture, {})[word] = ratio
-    return found
-
-
-def _sparse(entry: Entry, gpu: Gpu, peers: Mapping[str, Mapping[str, float]]) -> Iterator[Problem]:
+def _sparse(entry: Entry, gpu: Gpu, by_id: Mapping[str, Record]) -> Iterator[Problem]:
     """Figures that look like the ones with 2:4 sparsity."""
     step = _ratio(gpu.peak_dense.fp8, gpu.peak_dense.bf16)
     if step is not None and abs(step / _SPARSE_STEP - 1) <= _SPARSE_SLACK:
@@ -142,13 +137,17 @@ def _sparse(entry: Entry, gpu: Gpu, peers: Mapping[str, Mapping[str, float]]) ->
             entry, ("peak_dense", "fp8"), "another multiple of the dense bf16 peak",
             f"{step:.3g} times", _SPARSE_HINT,
         )  # fmt: skip
-    ratios = peers.get(gpu.architecture, {})
-    others = [ratio for word, ratio in ratios.items() if word != gpu.id]
-    mine = ratios.get(gpu.id)
-    if mine is not None and others and mine > _PEERS * max(others):
+    mine = _ratio(gpu.peak_dense.bf16, gpu.peak_dense.fp32)
+    peers = [
+        ratio
+        for other in by_id.values()
+        if isinstance(other, Gpu) and other.id != gpu.id and other.architecture == gpu.architecture
+        if (ratio := _ratio(other.peak_dense.bf16, other.peak_dense.fp32)) is not None
+    ]
+    if mine is not None and peers and mine > _PEERS * max(peers):
         yield _at(
             entry, ("peak_dense", "bf16"),
-            f"at most {_PEERS * max(others):.3g} times the fp32 peak, as other {gpu.architecture} "
+            f"at most {_PEERS * max(peers):.3g} times the fp32 peak, as other {gpu.architecture} "
             "parts have", f"{mine:.3g} times", _SPARSE_HINT,
         )  # fmt: skip
 

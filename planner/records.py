@@ -72,6 +72,12 @@ class Components(Part):
     other: Params | None = None
     mtp: Params | None = None
 
+    @classmethod
+    def hint_for(cls, key: str) -> tuple[str, str] | None:
+        """Active parameters are no component: they follow from the experts that a token visits."""
+        words = "memory holds every expert; what a token visits follows from experts_per_token"
+        return ("a component that is stored", words) if "active" in key else None
+
     @model_validator(mode="after")
     def _adds_up(self) -> Components:
         given = [getattr(self, name) for name in self.ADDENDS]

@@ -90,7 +90,7 @@ def test_word_that_a_file_only_mentions_is_no_alias(fresh: Catalog) -> None:
         ("gpu", "", f"one of {GPUS[0]}, "),
         ("gpu", "../gpus/l4", None),
         ("engine", "plian", "did you mean 'plain'?"),
-        ("weight_format", "int8-per-token-head", "one of bf16, fp16, fp8, "),
+        ("weight_format", "int8-per-token-head", "one of bf16, fp16, fp32, fp8, "),
         ("kv_format", "mxfp4", "did you mean 'nvfp4'?"),
     ],
 )

@@ -216,6 +216,43 @@ def test_state_mixers_by_hand() -> None:
     assert counts.state == 36 * (delta + 2 * 32 + 128 + values * size)
 
 
+@pytest.mark.parametrize(
+    ("hidden", "layers", "shared", "kv_heads", "total", "hub"),
+    [
+        (1536, 35, 20, 1, 4_797_113_635, 5_123_178_051),
+        (2560, 42, 18, 2, 7_632_344_106, 7_996_156_490),
+    ],
+)
+def test_sound_of_gemma_4_and_projections_that_no_layer_uses(
+    hidden: int, layers: int, shared: int, kv_heads: int, total: int, hub: int
+) -> None:
+    """E2B and E4B: hub total = text and vision, the tower for sound, keys and values of layers
+    that use those of others."""
+    every = 5 if layers == 35 else 6
+    words = ["full_attention" if (i + 1) % every == 0 else "sliding_attention"
+             for i in range(layers)]  # fmt: skip
+    data = {
+        "model_type": "gemma4", "vision_config": {}, "audio_config": {},
+        "text_config": {
+            "model_type": "gemma4_text", "hidden_size": hidden, "num_hidden_layers": layers,
+            "num_attention_heads": 8, "num_key_value_heads": kv_heads, "head_dim": 256,
+            "global_head_dim": 512, "intermediate_size": 6144 if layers == 35 else 10240,
+            "vocab_size": 262144, "layer_types": words, "num_kv_shared_layers": shared,
+            "use_double_wide_mlp": layers == 35, "hidden_size_per_layer_input": 256,
+            "vocab_size_per_layer_input": 262144,
+        },
+    }  # fmt: skip
+    counts = count(config_of(data))
+    sound = counts.total - total
+    unused = sum(
+        2 * hidden * kv_heads * size + size
+        for size in (512 if word == "full_attention" else 256 for word in words[layers - shared :])
+    )
+    assert total + sound + unused == hub
+    del data["audio_config"]
+    assert count(config_of(data)).total == total
+
+
 # ---- a second route ---------------------------------------------------------------------------
 
 SMALL_DEEPSEEK = {
@@ -321,6 +358,8 @@ def test_counts_add_and_multiply() -> None:
     [
         ("llama-3.1-8b", {"hidden_size": "wide"}, "hidden_size"),
         ("llama-3.1-8b", {"num_hidden_layers": -1}, "num_hidden_layers"),
+        ("llama-3.1-8b", {"num_hidden_layers": 10**9}, "num_hidden_layers: expected at most 10000"),
+        ("llama-3.1-8b", {"hidden_size": 10**9}, "hidden_size: expected a model of less than"),
         ("llama-3.1-8b", {"tie_word_embeddings": 1}, "tie_word_embeddings"),
         ("nemotron-nano-9b", {"hybrid_override_pattern": "M?"}, "hybrid_override_pattern"),
         ("nemotron-nano-9b", {"hybrid_override_pattern": "M-", "num_hidden_layers": 3},

@@ -49,6 +49,8 @@ WHOLE = [
 def test_names_tell_the_components_that_the_shape_gives(tmp_path: Path, name: str) -> None:
     """The tensors of the second route, written as a file and read by their names alone."""
     data = published(name)
+    if "hybrid_override_pattern" not in data:
+        data["num_hidden_layers"] = min(8, data["num_hidden_layers"])
     counts, shapes = count(config_of(data)), TENSORS_OF[data["model_type"]](data)
     one_file(tmp_path, shapes)
     found = held(tmp_path, data["num_hidden_layers"])
@@ -81,10 +83,10 @@ def test_a_tied_head_that_is_stored_again(tmp_path: Path) -> None:
 
 
 def test_a_head_and_modules_that_are_not_stored(tmp_path: Path) -> None:
-    data = published("qwen3-next-80b")
+    data = published("qwen3-next-80b") | {"num_hidden_layers": 4}
     shapes = TENSORS_OF["qwen3_next"](data)
     one_file(tmp_path, {n: s for n, s in shapes.items() if not n.startswith(("mtp.", "lm_head"))})
-    reasons = {d.what: d.reason for d in compare(count(config_of(data)), held(tmp_path, 48))}
+    reasons = {d.what: d.reason for d in compare(count(config_of(data)), held(tmp_path, 4))}
     assert set(reasons) == {"mtp", "lm_head"}
     assert "not in these files" in reasons["mtp"] and "no head is stored" in reasons["lm_head"]
 

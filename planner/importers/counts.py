@@ -9,13 +9,23 @@ from planner.importers.hf_config import HfConfig
 
 __all__ = ["Counts", "count"]
 
+MAX_PARAMS = 10**16
+
 
 def count(config: HfConfig) -> Counts:
     """Parameters of the model that a configuration describes.
 
     Raises:
-        InputError: a type of model that no row covers, or a figure that its blocks need is absent.
+        InputError: a type of model that no row covers, a figure that its blocks need is absent, or
+            figures that no model has.
     """
+    counts = _counted(config)
+    if counts.total + (counts.mtp or 0) >= MAX_PARAMS:
+        config.refuse("hidden_size", f"a model of less than {MAX_PARAMS:.0e} parameters", "more")
+    return counts
+
+
+def _counted(config: HfConfig) -> Counts:
     kind = _type(config)
     if kind in WHOLE:
         return WHOLE[kind](config)

@@ -93,15 +93,6 @@ class Gqa:
             return norm(heads.queries * heads.key_dim) + norm(heads.keys)
         return norm(heads.key_dim) * (2 if heads.keys else 1)
 
-    def kv_params(self, config: HfConfig, layer: int) -> int:
-        """Parameters of the key and value projections of one layer, with their biases."""
-        heads = self.heads(config, layer)
-        return linear(hidden(config), heads.keys + heads.values, on(config, self.bias))
-
-    def replicated(self, config: HfConfig, layer: int) -> int:
-        """Matrices that every rank holds whole: none, as all are cut by heads."""
-        return 0
-
 
 @dataclass(frozen=True, slots=True)
 class LowRankQueries:
@@ -144,7 +135,7 @@ class Latent:
         middle, own = config.whole_or("q_lora_rank", 0), self._owns(config, layer)
         count = linear(middle or size, heads * key) + linear(rank, heads * (plain + value))
         count += linear(heads * value, size, on(config, self.bias))
-        count += self.replicated(config, layer) + (2 * heads if self.scaled else 0)
+        count += self._down(config, layer) + (2 * heads if self.scaled else 0)
         if self.gate != "no" and on(config, self.gate_if):
             count += linear(size, heads * (value if self.gate == "full" else 1))
         return Counts(attention=count, norm=norm(middle) + (norm(rank) if own else 0))
@@ -156,12 +147,8 @@ class Latent:
     def _owns(self, config: HfConfig, layer: int) -> bool:
         return self.owns is None or self.owns(config, layer)
 
-    def kv_params(self, config: HfConfig, layer: int) -> int:
-        """Parameters of key and value projections that are cut by key and value heads: none."""
-        return 0
-
-    def replicated(self, config: HfConfig, layer: int) -> int:
-        """Matrices down to the latents, which every rank holds whole, with their biases."""
+    def _down(self, config: HfConfig, layer: int) -> int:
+        """Matrices down to the latents, with their biases."""
         size, bias = hidden(config), on(config, self.bias)
         narrow = config.whole("kv_lora_rank") + self._rotated(config, layer)
         middle = config.whole_or("q_lora_rank", 0)

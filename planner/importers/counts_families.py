@@ -166,7 +166,7 @@ STACKS: Mapping[str, Stack] = {
         ),
         norms=4,
         tied="",
-        once=(gemma.per_layer_tables, gemma.stream_projections),
+        once=(gemma.per_layer_tables, gemma.stream_projections, gemma.unused_projections),
     ),
     "gemma4_text": Stack(
         (
@@ -183,7 +183,7 @@ STACKS: Mapping[str, Stack] = {
             gemma.scalar,
         ),
         norms=4,
-        once=(gemma.per_layer_tables,),
+        once=(gemma.per_layer_tables, gemma.unused_projections),
     ),
     "mixtral": Stack((PLAIN, WIDE_MOE)),
     "phimoe": Stack((BIASED, WIDE_MOE), shifts=True, head_bias="lm_head_bias"),

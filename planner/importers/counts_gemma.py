@@ -70,10 +70,13 @@ def alternating_updates(config: HfConfig, layer: int) -> Counts:
 def stream_projections(config: HfConfig) -> Counts:
     """Gemma 3n: a matrix into and one out of every stream but the first."""
     streams = config.whole_or("altup_num_inputs", 4)
-    return Counts(
-        other=2 * max(0, streams - 1) * linear(hidden(config), hidden(config)),
-        notes=("keys and values that a checkpoint stores for layers without a cache do not count",),
-    )
+    return Counts(other=2 * max(0, streams - 1) * linear(hidden(config), hidden(config)))
+
+
+def unused_projections(config: HfConfig) -> Counts:
+    """What checkpoints hold and no layer uses: a note, and no parameters."""
+    note = "keys and values that a checkpoint stores for layers without a cache do not count"
+    return Counts(notes=(note,) if config.whole_or("num_kv_shared_layers", 0) else ())
 
 
 def scalar(config: HfConfig, layer: int) -> Counts:

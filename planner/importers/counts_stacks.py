@@ -19,6 +19,8 @@ from planner.importers.counts_parts import (
 )
 from planner.importers.hf_config import HfConfig
 
+MAX_LAYERS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Beside:
@@ -63,10 +65,12 @@ class Stack:
         Raises:
             InputError: a figure that a block needs is absent, or is none.
         """
-        size = hidden(config)
+        size, depth = hidden(config), self.depth(config)
+        if depth > MAX_LAYERS:
+            config.refuse("num_hidden_layers", f"at most {MAX_LAYERS}", str(depth))
         vector = Counts(norm=norm(size, self.shifts) if self.weighted else 0)
         total = self._ends(config) + vector + total_of(part(config) for part in self.once)
-        for layer in range(self.depth(config)):
+        for layer in range(depth):
             total = total + total_of(block(config, layer) for block in self.layer)
             total = total + vector * self.norms
         return total + self._beside(config)

@@ -124,7 +124,7 @@ def gemma4(config: HfConfig) -> Counts:
     )  # fmt: skip
     layer += 2 * norm(width) + 2 * norm(dim)
     layers = t.whole("num_hidden_layers", 16) * layer
-    return Counts(vision=start + layers + linear(width, t.text))
+    return Counts(vision=start + layers + linear(width, t.text) + gemma4_sound(config))
 
 
 def pixtral(width: int = 1024, inner: int = 4096, depth: int = 24) -> Callable[[HfConfig], Counts]:
@@ -227,7 +227,7 @@ def step3p7(config: HfConfig) -> Counts:
     return Counts(vision=start + layers + shrink + linear(4 * width, t.text))
 
 
-# ---- Gemma 3n ---------------------------------------------------------------------------------
+# ---- sound, and Gemma 3n ----------------------------------------------------------------------
 
 # MobileNet-V5 at 300M, encoder only: one fixed network, which configurations name and do not spell.
 MOBILENET_V5_300M = 294_126_912
@@ -237,7 +237,7 @@ def gemma3n(config: HfConfig) -> Counts:
     """The fixed image network, the conformer for sound, and an embedder for each."""
     sight, sound = Tower(config), Tower(config, "audio_config")
     count = MOBILENET_V5_300M + _embedder(sight, 2048) + _embedder(sound, 1536)
-    return Counts(vision=count + _subsampling(sound) + _conformer(sound))
+    return Counts(vision=count + conformer(sound, 1536, "conf_", "conf_conv_kernel_size"))
 
 
 def _embedder(t: Tower, published: int) -> int:
@@ -246,21 +246,33 @@ def _embedder(t: Tower, published: int) -> int:
     return t.whole("vocab_size", 128) * width + 2 * norm(width) + linear(width, t.text)
 
 
-def _subsampling(t: Tower) -> int:
+def gemma4_sound(config: HfConfig) -> int:
+    """The conformer of Gemma 4 with its projection, where the model has one."""
+    if config.section("audio_config") is None:
+        return 0
+    t = Tower(config, "audio_config")
+    out = t.whole("output_proj_dims", 1536)
+    projection = linear(t.whole("hidden_size", 1024), out, True) + linear(out, t.text)
+    return conformer(t, 1024, "", "conv_kernel_size") + projection
+
+
+def conformer(t: Tower, published: int, prefix: str, taps: str) -> int:
+    """Layers of feed-forward, attention with relative places, convolution, feed-forward.
+
+    ``published``: the width where none is written. ``prefix``, ``taps``: how keys are spelled.
+    """
+    width = t.whole("hidden_size", published)
+    dim = width // max(1, t.whole(f"{prefix}num_attention_heads", 8))
+    half = feed_forward(width, 4 * width, gated=False) + 2 * norm(width)
+    attend = attention(width, width, width, width, width) + linear(width, width) + dim
+    convolve = linear(width, 2 * width) + t.whole(taps, 5) * width + linear(width, width)
+    layer = 2 * half + attend + convolve + 5 * norm(width)
+    return _spectra(t, width) + t.whole(f"{prefix}num_hidden_layers", 12) * layer
+
+
+def _spectra(t: Tower, width: int) -> int:
     """Two convolutions of three by three over spectra, each with a norm, and a matrix."""
     first, second, taps = 128, 32, 9
     bands = t.whole("input_feat_size", 128) // 4
     convolutions = taps * first + norm(first) + taps * first * second + norm(second)
-    return convolutions + linear(second * bands, t.whole("hidden_size", 1536))
-
-
-def _conformer(t: Tower) -> int:
-    """Layers of feed-forward, attention with relative places, convolution, feed-forward."""
-    width = t.whole("hidden_size", 1536)
-    dim = width // max(1, t.whole("conf_num_attention_heads", 8))
-    half = feed_forward(width, 4 * width, gated=False) + 2 * norm(width)
-    attend = attention(width, width, width, width, width) + linear(width, width) + dim
-    taps = t.whole("conf_conv_kernel_size", 5) * width
-    convolve = linear(width, 2 * width) + taps + linear(width, width) + 2 * norm(width)
-    layer = 2 * half + attend + 2 * norm(width) + convolve + norm(width)
-    return t.whole("conf_num_hidden_layers", 12) * layer
+    return convolutions + linear(second * bands, width)

@@ -28,6 +28,8 @@ from planner.yamlfile import Key, YamlFile, path_text
 CONFIG = "config"
 DEFAULT = "default of transformers"
 _MAX_BYTES = 8 * 2**20
+_MAX_NUMBER, _MAX_LAYERS = 10**12, 2000
+_DEPTHS = ("num_hidden_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +132,13 @@ class HfConfig:
         return instead if value is None else self._whole(key, value)
 
     def _whole(self, key: str, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value % 1 != 0:
             self.refuse(key, "a whole number", shown(value))
         if value < 0:
             self.refuse(key, "0 or more", shown(value))
+        most = _MAX_LAYERS if key in _DEPTHS else _MAX_NUMBER
+        if value > most:
+            self.refuse(key, f"at most {most}", shown(value))
         return int(value)
 
     def flag(self, key: str) -> bool:
@@ -197,6 +202,19 @@ def read_config(path: Path, name: str | None = None) -> HfConfig:
         InputError: unreadable, not JSON, or an architecture that is not known.
     """
     shown_name = name or path.name
+    return parse_config(_text(path, shown_name), shown_name)
+
+
+def read_section(path: Path, name: str, family: Family) -> HfConfig:
+    """Read a file beside the configuration, such as ``hf_quant_config.json``; no defaults.
+
+    Raises:
+        InputError: unreadable, or no JSON mapping.
+    """
+    return HfConfig(_parsed(_text(path, name), name), family, [()], whole=False)
+
+
+def _text(path: Path, shown_name: str) -> str:
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -207,10 +225,9 @@ def read_config(path: Path, name: str | None = None) -> HfConfig:
             Problem(Span(shown_name), "", "at most 8 MiB of JSON", f"{len(raw)} bytes")
         )
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(Problem(Span(shown_name), "", "UTF-8 text", "other bytes")) from None
-    return parse_config(text, shown_name)
 
 
 def parse_config(text: str, name: str = "config.json") -> HfConfig:
@@ -220,11 +237,16 @@ def parse_config(text: str, name: str = "config.json") -> HfConfig:
         InputError: not JSON, or an architecture that is not known.
     """
     file = _parsed(text, name)
-    if not isinstance(file.data, dict):
-        raise InputError(file.problem((), "a JSON mapping", shown(file.data)))
     section = _text_section(file)
     family = family_of(file, section)
-    return HfConfig(file, family, [section, ()] if section else [()])
+    config = HfConfig(file, family, [section, ()] if section else [()])
+    for key in family.refuses:
+        if config.get(key):
+            hint = (
+                f"it changes the layers of {family.name} in a way that the importer does not know"
+            )
+            config.refuse(key, "false, null or no such key", shown(config.get(key)), hint)
+    return config
 
 
 def _text_section(file: YamlFile) -> Key:
@@ -249,9 +271,12 @@ def _parsed(text: str, name: str) -> YamlFile:
         raise InputError(Problem(Span(name), "", "fewer levels", "deep nesting")) from None
     try:
         placed = yamlfile.parse(text, name)
+        file = YamlFile(name, data, lines, placed.key_spans, placed.value_spans)
     except InputError:
-        return YamlFile(name, data, lines, {}, {})
-    return YamlFile(name, data, lines, placed.key_spans, placed.value_spans)
+        file = YamlFile(name, data, lines, {}, {})
+    if not isinstance(data, dict):
+        raise InputError(file.problem((), "a JSON mapping", shown(data)))
+    return file
 
 
 class _RepeatedError(ValueError):

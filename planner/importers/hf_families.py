@@ -7,14 +7,14 @@ agree where both are written. ``layers`` names the rule of ``hf_layers`` for its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from planner import yamlfile
-from planner.errors import InputError, nearest, one_of
+from planner.errors import InputError, Problem, nearest, one_of
 from planner.importers import hf_patterns as patterns
 from planner.importers.hf_patterns import Pattern
 from planner.yamlfile import Key, YamlFile
@@ -50,7 +50,7 @@ class Family:
 
     ``line``: the model line that catalogs group by. ``wrappers``: types of multimodal models whose
     text tower it is. ``kv_bias``: whether key and value projections have a bias, or the key that
-    says so.
+    says so. ``refuses``: keys that change the layers in a way that no rule here covers.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Family:
     kv_bias: bool | str = "attention_bias"
     layer_types: Pattern | None = None
     spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    refuses: tuple[str, ...] = ()
 
 
 def _named(stem: str, *further: str) -> tuple[str, ...]:
@@ -103,7 +104,8 @@ FAMILIES: tuple[Family, ...] = (
     Family("gemma", "gemma", ("gemma",), _named("Gemma"), layer_types=patterns.full),
     Family("gemma2", "gemma", ("gemma2",), _named("Gemma2"), layer_types=patterns.alternating),
     Family("gemma3", "gemma", ("gemma3_text",), _named("Gemma3", *_seeing("Gemma3")),
-           wrappers=("gemma3",), layer_types=patterns.all_but_every(6)),
+           wrappers=("gemma3",), layer_types=patterns.all_but_every(6),
+           refuses=("use_bidirectional_attention",)),
     Family("gemma3n", "gemma", ("gemma3n_text",), _named("Gemma3n", *_seeing("Gemma3n")),
            wrappers=("gemma3n",), layer_types=patterns.all_but_every(5)),
     Family("gemma4", "gemma", ("gemma4_text",), _named("Gemma4", *_seeing("Gemma4")),
@@ -140,7 +142,7 @@ FAMILIES: tuple[Family, ...] = (
            layer_types=patterns.full),
     Family("hunyuan", "hunyuan", ("hunyuan", "hunyuan_v1_moe", "hunyuan_v1_dense"),
            _named("HunYuanMoEV1", *_named("HunYuanDenseV1"), "HunYuanForCausalLM"),
-           layer_types=patterns.full),
+           layer_types=patterns.full, refuses=("use_cla", "kv_lora_rank")),
     Family("hy_v3", "hunyuan", ("hy_v3",), _named("HYV3"), layer_types=patterns.full),
     Family("solar_open", "solar", ("solar_open",), _named("SolarOpen"),
            layer_types=patterns.full),
@@ -235,39 +237,45 @@ def family_of(file: YamlFile, section: Key) -> Family:
     word = inner if inner is not None else outer
     family = _BY_TYPE.get(str(word))
     if family is None:
-        hint = nearest(str(word), _BY_TYPE) or _looked(file, section)
-        raise InputError(
-            file.problem(where, one_of(sorted(_BY_TYPE), 6), _shown(word, "model_type"), hint)
-        )
-    if outer not in (None, *family.model_types, *family.wrappers):
-        wrappers = one_of([*family.wrappers, *family.model_types])
-        raise InputError(file.problem(("model_type",), wrappers, f"'{outer}'", _looked(file, ())))
+        expected = f"an architecture that the importer knows, {one_of(sorted(_BY_TYPE), 4)}"
+        found = f"'{word}'" if word is not None else "no model_type"
+        raise InputError(_refusal(file, section, where, expected, found, _BY_TYPE))
+    types = (*family.wrappers, *family.model_types)
+    if outer is not None and outer not in types:
+        expected = f"the model of a {family.name} text tower, {one_of(types)}"
+        raise InputError(_refusal(file, section, ("model_type",), expected, f"'{outer}'", types))
     for index, name in enumerate(_names(file)):
         if name not in family.architectures:
-            raise InputError(
-                file.problem(
-                    ("architectures", index),
-                    one_of(family.architectures),
-                    f"'{name}'",
-                    nearest(name, family.architectures),
-                )
-            )
+            at, known = ("architectures", index), family.architectures
+            raise InputError(_refusal(file, section, at, one_of(known), f"'{name}'", known))
     return family
 
 
-def _shown(word: Any, key: str) -> str:
-    return f"no {key}" if word is None else f"'{word}'"
+def _refusal(
+    file: YamlFile, section: Key, at: Key, expected: str, found: str, known: Iterable[str]
+) -> Problem:
+    """An architecture that is not known, with everything that was looked at."""
+    paths: list[Key] = [("model_type",), ("architectures",)]
+    paths += [(*section, "model_type")] if section else []
+    looked = ", ".join(
+        f"{yamlfile.path_text(path)} {_short(_value(file.data, path))}" for path in paths
+    )
+    close = nearest(found.strip("'"), known)
+    return file.problem(at, expected, found, f"{close} looked at {looked}".strip())
+
+
+def _value(data: Any, path: Key) -> Any:
+    return _at(data, path[:-1]).get(path[-1])
+
+
+def _short(value: Any) -> str:
+    text = "(absent)" if value is None else str(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _names(file: YamlFile) -> list[str]:
     names = file.data.get("architectures")
     return [str(name) for name in names] if isinstance(names, list) else []
-
-
-def _looked(file: YamlFile, section: Key) -> str:
-    """What was looked at, for a refusal."""
-    paths = [("model_type",), ("architectures",), *([(*section, "model_type")] if section else [])]
-    return "looked at " + ", ".join(yamlfile.path_text(path) for path in paths)
 
 
 def _at(data: Any, path: Key) -> Mapping[str, Any]:

@@ -273,7 +273,11 @@ def census(checkpoint: Checkpoint, layers: int, packed_bits: int = 4) -> Census:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Elements of one sort that are stored and not in the counts, or the other way round."""
+    """Elements that are stored and not in the counts, or the other way round.
+
+    ``what``: one of the components, or one of the sorts beside them: packed, copies, scales and
+    buffers.
+    """
 
     what: str
     computed: int | None

@@ -76,16 +76,25 @@ def depth(config: HfConfig) -> int:
     return config.whole("num_hidden_layers")
 
 
+# Kinds that keep a state of fixed size instead of a cache that grows.
+STATES = frozenset({"gdn", "kda", "mamba1", "mamba2", "lightning", "short_conv"})
+
+
+def layers_at(config: HfConfig, index: int) -> Layers:
+    """What one layer of the model keeps."""
+    return RULES[config.family.layers](config, index)
+
+
 def layer_groups(config: HfConfig) -> tuple[Group, ...]:
     """The layer groups of a model, in the order in which they first appear.
 
     Raises:
         InputError: a figure that the family needs is absent, or more kinds of layers than fit.
     """
-    rule, layers = RULES[config.family.layers], depth(config)
+    layers = depth(config)
     found: dict[tuple[object, ...], list[tuple[int, Layer]]] = {}
     for index in range(layers):
-        for layer in rule(config, index):
+        for layer in layers_at(config, index):
             key = (layer.kind, *((name, one.value) for name, one in layer.shape.items()))
             found.setdefault(key, []).append((index, layer))
     if len(found) > MAX_GROUPS or not found:

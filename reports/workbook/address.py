@@ -6,6 +6,7 @@ for each pipeline stage, six for each stage where it is both. ``Spot`` names a c
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,12 +66,34 @@ def block(grain: int, stages: int, first: int) -> Block:
     return {spot: get_column_letter(first + k) for k, spot in enumerate(spots(grain, stages))}
 
 
+class SheetNames:
+    """Names of sheets that are called after labels: legal, and each once whatever its case."""
+
+    def __init__(self, fixed: Iterable[str] = ()) -> None:
+        """``fixed``: names that no label gets. Excel keeps ``History`` for itself."""
+        self._taken = {name.lower() for name in (*fixed, "History")}
+        self._given: dict[str, str] = {}
+
+    def name(self, key: str, label: str) -> str:
+        """The name for ``key``, at most 31 characters of the label; a taken one gets a number."""
+        if key not in self._given:
+            plain = "".join(c for c in label if c.isprintable() and c not in "[]:*?/\\'").strip()
+            name, number = plain[:31].strip() or "Table", 1
+            while name.lower() in self._taken:
+                number += 1
+                name = f"{plain[: 30 - len(str(number))].strip()} {number}"
+            self._taken.add(name.lower())
+            self._given[key] = name
+        return self._given[key]
+
+
 @dataclass(slots=True)
 class Addresses:
     """Cells of plan values by name, and blocks of case rows by name and sheet."""
 
     cases: int
     stages: int
+    sheets: SheetNames = field(default_factory=SheetNames)
     fixed: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, tuple[str, Block]] = field(default_factory=dict)
 

@@ -14,7 +14,7 @@ from planner.metrics import MetricSet
 from planner.offers import offers
 from planner.planning import Plan
 from planner.saved import document, dumps
-from reports.workbook.address import Addresses
+from reports.workbook.address import Addresses, SheetNames
 from reports.workbook.back_sheets import (
     CHECKS,
     changes_sheet,
@@ -23,14 +23,7 @@ from reports.workbook.back_sheets import (
     place_plan_metrics,
     sources_sheet,
 )
-from reports.workbook.case_sheets import (
-    CASES,
-    GROUPS,
-    STAGES,
-    WORKINGS,
-    CaseSheets,
-    sheet_name,
-)
+from reports.workbook.case_sheets import CASES, GROUPS, STAGES, WORKINGS, CaseSheets
 from reports.workbook.catalog_sheets import SHEETS, SourceList, catalog_sheet, groups_sheet
 from reports.workbook.front_sheets import (
     COVER,
@@ -42,10 +35,15 @@ from reports.workbook.front_sheets import (
     summary_sheet,
 )
 from reports.workbook.inputs_sheet import CONSTANTS, INPUTS, constants_sheet, inputs_sheet
+from reports.workbook.rows_text import decoded
 from reports.workbook.tables import Book, Table
-from reports.workbook.variant_sheets import VariantSheets, display_units
+from reports.workbook.variant_sheets import VariantSheets, display_units, variant_names
 
 SUMMARY_FIRST = 60
+FIXED = (
+    COVER, SUMMARY, RESULTS, INPUTS, *(spec.name for spec in SHEETS), "Layer groups", CASES, GROUPS,
+    STAGES, WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
+)  # fmt: skip
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, INPUTS, "Models", "Layer groups", "GPUs", "Engines", "Weight formats",
     "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
@@ -62,8 +60,8 @@ def write(plan: Plan, path: Path, catalog: Catalog | None = None) -> None:
         path: the file to write, whole or not at all.
         catalog: offers all its entries in the drop-downs; without it only the plan's own.
 
-    Raises:
-        ValueError: a text or number that a cell cannot hold.
+    Text that no cell can hold (control characters, over 32,767 units) is shown as far as it goes;
+    the document has it whole.
     """
     saved = document(plan)
     _Writing(_with_parts(plan), saved).run(catalog).save(
@@ -77,8 +75,10 @@ class _Writing:
     def __init__(self, plan: Plan, saved: dict[str, Any]) -> None:
         self.plan, self.hash = plan, str(saved["hashes"]["values"])
         self.book, self.sources = Book(), SourceList()
-        self.at = Addresses(len(plan.cases), plan.inputs.stages)
         self.metrics = plan.metrics
+        self.at = Addresses(len(plan.cases), plan.inputs.stages, SheetNames(FIXED))
+        for name, entry in self.metrics.variants.items():  # before tables of the same label
+            variant_names(self.at.sheets, name, entry.label)
 
     def run(self, catalog: Catalog | None) -> Book:
         """Fill the book."""
@@ -98,7 +98,8 @@ class _Writing:
         summary_sheet(book, plan, at, results, names)
         self._back()
         self._order()
-        contents = [(ws.title, str(ws["A2"].value)) for ws in book.workbook if ws.title != COVER]
+        sheets_inside = [ws for ws in book.workbook if ws.title != COVER]
+        contents = [(ws.title, decoded(str(ws["A2"].value))) for ws in sheets_inside]
         cover_sheet(book, plan, at, self.hash, contents)
         return book
 
@@ -134,13 +135,13 @@ class _Writing:
             ws = self.book.workbook[table.sheet]
             ladder_chart(ws, self.plan, table, variant.name, figure)
             variant.write_workings()
-        labels = {sheet_name(t.label): t for t in self.metrics.tables.values()}
-        for sheet in sheets.by_sheet:
-            if sheet in labels:
-                sheets.metric_sheet(sheet, labels[sheet].label, labels[sheet].answers)
-            elif sheet == WORKINGS:
+        for sheet, metrics in sheets.by_sheet.items():
+            if sheet == WORKINGS:
                 answers = "Which parts of the checks and summary figures stand case by case?"
                 sheets.metric_sheet(sheet, "Check workings", answers)
+            elif sheet != CASES:
+                entry = self.metrics.tables[metrics[0].table]
+                sheets.metric_sheet(sheet, entry.label, entry.answers)
         return cases
 
     def _back(self) -> None:

@@ -85,7 +85,7 @@ class CaseSheets:
             return CASES
         if metric.table in ("checks", "summary", "groups"):
             return WORKINGS
-        return sheet_name(self.metrics.tables[metric.table].label)
+        return self.at.sheets.name(f"table {metric.table}", self.metrics.tables[metric.table].label)
 
     def _finer(self, *grains: int) -> list[Metric]:
         """Metrics of finer grains than a case."""
@@ -266,8 +266,3 @@ class CaseSheets:
                 )
             )
         return columns
-
-
-def sheet_name(label: str) -> str:
-    """A legal sheet name of at most 31 characters."""
-    return "".join(c for c in label if c not in "[]:*?/\\'")[:31].strip() or "Table"

@@ -24,7 +24,7 @@ from reports.workbook.address import Addresses
 from reports.workbook.back_sheets import plan_formula
 from reports.workbook.case_columns import cell_values, figure_format, metric_format
 from reports.workbook.case_sheets import CaseSheets
-from reports.workbook.rows_text import Scalar
+from reports.workbook.rows_text import Scalar, decoded, fitting
 from reports.workbook.tables import (
     FIRST,
     Book,
@@ -159,7 +159,7 @@ def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> Non
         source = results.letters[key]
         for row, offset in ((top, 6), (top + 1, 7)):
             head = book.workbook[RESULTS][f"{source}{offset}"].value or ""
-            book.text(ws, f"{letter}{row}", str(head))
+            book.text(ws, f"{letter}{row}", decoded(str(head)))
         styles.heading(ws[f"{letter}{top}"], "derived")
         styles.unit(ws[f"{letter}{top + 1}"], "derived")
         shape = book.workbook[RESULTS][f"{source}{FIRST}"]
@@ -208,7 +208,7 @@ def ladder_chart(ws: Worksheet, plan: Plan, table: Table, name: str, figure: str
     first = _index(table.letters[f"{figure}_1"])
     chart = LineChart()
     metric = plan.metrics.metrics[figure]
-    chart.title = f"{metric.label}: how does it grow?"
+    chart.title = fitting(f"{metric.label}: how does it grow?")
     for index in list(seen.values())[:8]:
         row = FIRST + index
         chart.add_data(
@@ -217,13 +217,13 @@ def ladder_chart(ws: Worksheet, plan: Plan, table: Table, name: str, figure: str
         )  # fmt: skip
     for number, (model, _) in enumerate(list(seen.items())[:8]):
         line = chart.series[number]
-        line.tx = SeriesLabel(v=plan.inputs.labels["model", model])
+        line.tx = SeriesLabel(v=fitting(plan.inputs.labels["model", model]))
         line.graphicalProperties.line.solidFill = palette.series(number).edge.light[1:]
         line.graphicalProperties.line.width = 22000
         line.smooth = False
     chart.set_categories(Reference(ws, min_col=first, max_col=first + rungs - 1, min_row=6))
     chart.y_axis.title = display_text(metric)
-    chart.x_axis.title = plan.metrics.variants[name].label
+    chart.x_axis.title = fitting(plan.metrics.variants[name].label)
     chart.legend = Legend()
     chart.legend.position = "r"
     chart.y_axis.number_format = "General"

@@ -75,6 +75,27 @@ def xml_texts(texts: Sequence[str]) -> list[str]:
     return _escape(joined).split("\0")
 
 
+def fitting(text: str) -> str:
+    """A text as a cell can hold it: what XML has no form for becomes U+FFFD, the rest is cut."""
+    if len(text) <= MAX_TEXT // 2 and "\0" not in text and not _BAD.search(text):
+        return text
+    plain = _BAD.sub("\ufffd", text.replace("\0", "\ufffd"))
+    units = plain.encode("utf-16-le")
+    if len(units) <= 2 * MAX_TEXT:
+        return plain
+    return units[: 2 * MAX_TEXT - 2].decode("utf-16-le", "ignore") + "…"
+
+
+def xml_json(text: str) -> str:
+    """A JSON text in which characters that XML has no form for stand as their escapes."""
+    return _BAD.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def coded(text: str) -> str:
+    """Text for a writer that does not know ``_x0041_``: what only looks so is marked as text."""
+    return _LOOKS_CODED.sub("_x005F_", text)
+
+
 def xml_formula(text: str) -> str:
     """Formula text escaped for ``<f>``; no form for odd characters exists there, so none is used.
 

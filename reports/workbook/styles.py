@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from openpyxl.cell import Cell
 from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
+from openpyxl.worksheet.hyperlink import Hyperlink
 
 from reports.palette import argb
 
@@ -68,7 +69,8 @@ def sentence(cell: Cell) -> None:
 
 def link(cell: Cell, target: str) -> None:
     """A link inside the book; ``target`` is ``'Sheet name'!A1``."""
-    cell.hyperlink = f"#{target}"
+    # As a location: a plain text would become a relation to something outside the book.
+    cell.hyperlink = Hyperlink(ref=cell.coordinate, location=target)
     cell.font = font("accent", underline="single")
 
 

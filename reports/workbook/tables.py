@@ -39,7 +39,7 @@ from reports.workbook.package import (
     sheet_parts,
 )
 from reports.workbook.rows import Body, Column, RowFormat, RowTemplate
-from reports.workbook.rows_text import Scalar
+from reports.workbook.rows_text import Scalar, coded, fitting, xml_json
 from reports.workbook.styles import Role
 
 HEADING, UNIT, FIRST = 6, 7, 8
@@ -145,10 +145,10 @@ class Book:
     def text(self, ws: Worksheet, ref: str, text: str) -> None:
         """Text that stays text, whatever it begins with."""
         cell = ws[ref]
-        cell.value = text
+        cell.value = coded(fitting(text))
         cell.data_type = "s"
         cell.font = styles.font()
-        if text[:1] in "=+-@":
+        if text.lstrip().startswith(tuple("=+-@{")):
             cell.quotePrefix = True
 
     def formula(self, ws: Worksheet, ref: str, formula: str, value: Scalar) -> None:
@@ -267,9 +267,9 @@ class Book:
             found = cell_styles(xml, FIRST)
             placed = [body(found) for body in bodies]
             package.set_stream(part, partial(insert_rows_xml, xml, placed))
-        set_core(package, date, title)
+        set_core(package, date, fitting(title))
         set_full_calc(package, True)
-        embed(package, "plan", document.encode())
+        embed(package, "plan", xml_json(document).encode())
         package.write(path)
 
 
@@ -329,7 +329,10 @@ def _slice(column: TableColumn, start: int, end: int) -> TableColumn:
 def _column(column: TableColumn, style: int) -> Column:
     if column.formula is not None:
         return Column("formula", column.values, style, RowTemplate.from_formula(column.formula))
-    return Column("input", column.values, style)
+    values = column.values
+    if not isinstance(values, np.ndarray):
+        values = [fitting(value) if isinstance(value, str) else value for value in values]
+    return Column("input", values, style)
 
 
 def _validation(column: TableColumn, cells: str) -> DataValidation:
@@ -339,7 +342,7 @@ def _validation(column: TableColumn, cells: str) -> DataValidation:
     else:
         rule = DataValidation("whole", operator="between", formula1="0", formula2="100000000000000")
         rule.error = "A whole number is needed here."
-    rule.errorTitle = column.heading[:30]
+    rule.errorTitle = fitting(column.heading)[:30]
     rule.showErrorMessage = True
     rule.add(cells)
     return rule

@@ -9,14 +9,14 @@ from planner.engine import Array
 from planner.expr.to_cells import Ref, to_cells
 from planner.metrics import Metric
 from planner.units import parse_unit
-from reports.workbook.address import Block, Spot, at_spot, block, pick, run, spots
+from reports.workbook.address import Block, SheetNames, Spot, at_spot, block, pick, run, spots
 from reports.workbook.case_columns import (
     case_numbers,
     cell_values,
     figure_format,
     metric_format,
 )
-from reports.workbook.case_sheets import CASES, CaseSheets, sheet_name
+from reports.workbook.case_sheets import CASES, CaseSheets
 from reports.workbook.tables import (
     FIRST,
     Table,
@@ -26,6 +26,12 @@ from reports.workbook.tables import (
     unknown_rule,
     verdict_rules,
 )
+
+
+def variant_names(sheets: SheetNames, name: str, label: str) -> tuple[str, str]:
+    """The sheets of one set of variants: what people read, and the workings."""
+    cut = label[: 31 - len(" workings")].strip()
+    return sheets.name(f"variant {name}", label), sheets.name(f"rows {name}", f"{cut} workings")
 
 
 class VariantSheets:
@@ -38,7 +44,7 @@ class VariantSheets:
         self.child = self.plan.columns.variants(name)
         self.rungs = self.plan.columns.variant_values[name]
         self.cases = len(self.plan.cases)
-        self.workings = sheet_name(f"{self.variant.label} workings")
+        self.sheet, self.workings = variant_names(self.at.sheets, name, self.variant.label)
         self.own: dict[str, Block] = {}  # all other names are taken from the parent row
 
     # ---- which columns -------------------------------------------------------------------------
@@ -167,12 +173,11 @@ class VariantSheets:
 
     def write_matrix(self) -> Table:
         """A row a case, a block of columns for each figure shown: what people read and chart."""
-        sheet = sheet_name(self.variant.label)
         columns = [*self.sheets.keys(), spacer()]
         for name in self.variant.shows:
             columns += [*self._rung_columns(name), spacer()]
         entry = self.plan.metrics.tables[self.variant.table]
-        ws = self.book.sheet(sheet, self.variant.label, entry.answers, "calculation")
+        ws = self.book.sheet(self.sheet, self.variant.label, entry.answers, "calculation")
         return self.sheets.finish(ws, columns[:-1], 4)
 
     def _rung_columns(self, name: str) -> list[TableColumn]:
