@@ -18,7 +18,8 @@ from planner.metrics import Metric, MetricSet
 from planner.planning import Value
 from planner.records import Entry
 from planner.resources import data_dir
-from planner.scenario import read_scenario, resolve
+from planner.scenario import resolve
+from planner.scenario_file import read_scenario
 from planner.units import UnitError
 from planner.yamlfile import YamlFile
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from planner.engine import Array, Columns
-from planner.expr.check import GROUP, PLAN, Type
+from planner.expr.check import GROUP, PLAN, STAGE, STAGE_GROUP, Type
 from planner.metric_files import ExampleEntry
 from planner.metrics import SLOTS, Metric, MetricSet
 from planner.units import UnitError, dimension_text, parse_quantity
@@ -32,7 +32,12 @@ def run_example(metrics: MetricSet, metric: Metric, example: ExampleEntry) -> tu
 
 
 def _column(value: Any, kind: Type, written: str) -> Array:
-    """A value, a list of cases or, for layer groups, a list of slots (or of cases of slots)."""
+    """A value, a list of cases, of slots (or of cases of slots), or of pipeline stages."""
+    if kind.grain == STAGE:
+        stages = value if isinstance(value, list) else [value]
+        return np.asarray([[[_code(v, kind, written)]] for v in stages])
+    if kind.grain == STAGE_GROUP:
+        return _slots(value, kind, written)[None, :, None]
     if kind.grain == GROUP:
         cases = value if _nested(value) else [value]
         return np.column_stack([_slots(case, kind, written) for case in cases])

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from planner.errors import InputError, Problem, Span, nearest
-from planner.expr.check import CASE, GROUP, PLAN
+from planner.expr.check import CASE, GROUP, PLAN, STAGE, STAGE_GROUP
 from planner.expr.to_math import to_text
 from planner.expr.tree import names
 from planner.facts import Fact
@@ -39,7 +39,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One layer group, or one variant, of a value that has several."""
+    """One pipeline stage, layer group or variant of a value that has several."""
 
     label: str
     value: Value
@@ -52,8 +52,9 @@ class Row:
 class Explanation:
     """One name of the tree. ``value`` is in base ``unit``; ``display`` names a unit for people.
 
-    ``rows`` stands instead of a value for layer groups, and beside it for variants. ``repeated``:
-    it is explained further up. ``cut``: its operands are below the asked depth.
+    ``rows`` stands instead of a value for layer groups and pipeline stages, of which ``each`` is
+    the word, and beside it for variants. ``repeated``: it is explained further up. ``cut``: its
+    operands are below the asked depth.
     """
 
     name: str
@@ -73,14 +74,15 @@ class Explanation:
     because: str = ""
     basis: Basis | None = None
     rows: tuple[Row, ...] = ()
+    each: str = ""
     operands: tuple[Explanation, ...] = ()
     repeated: bool = False
     cut: bool = False
 
     @property
     def grouped(self) -> bool:
-        """True where each layer group has a value of its own."""
-        return bool(self.rows) and not self.exact
+        """True where each layer group or pipeline stage has a value of its own."""
+        return bool(self.each)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON. Empty parts are left out; an unknown value is null."""
@@ -177,10 +179,17 @@ def is_number(value: Value) -> bool:
     return isinstance(value, float | int) and not isinstance(value, bool)
 
 
+Place = tuple[int | None, int | None]
+"""Pipeline stage and layer group; None stands for all of them."""
+
+
 class _Explaining:
     def __init__(self, plan: Plan, case: int) -> None:
         self.plan, self.case = plan, case
         self.groups = plan.inputs.groups[plan.cases[case].model][:SLOTS]
+        self.stages = int(plan.cases[case].inputs.get("pp", 1))
+        # With one stage its figures are figures of the case.
+        self.whole: Place = (0 if self.stages == 1 else None, None)
         self.explained: set[str] = set()
 
     # ---- nodes ---------------------------------------------------------------------------------
@@ -189,14 +198,15 @@ class _Explaining:
         """One name; inside a reduction over variants also its value in each of them."""
         metrics = self.plan.metrics
         kind = metrics.type_of(name)
-        grouped = kind.grain == GROUP
+        each = self.each(kind.grain)
+        grouped = bool(each)
         value = None if grouped else self.value(name)
         repeated = name in self.explained
         common: dict[str, Any] = {
             "name": name, "label": metrics.label_of(name), "value": value,
             "unit": metrics.unit_of(name), "exact": "" if grouped else self.exact(value, name),
-            "whole": kind.whole, "repeated": repeated,
-            "rows": self.slot_rows(name) if grouped else self.variant_rows(name, variant),
+            "whole": kind.whole, "repeated": repeated, "each": each,
+            "rows": self.place_rows(name) if grouped else self.variant_rows(name, variant),
         }  # fmt: skip
         if name in metrics.metrics:
             return self.metric(name, depth, common)
@@ -205,7 +215,8 @@ class _Explaining:
             meaning, basis = metrics.constants[name].meaning, Basis("constant")
             return Explanation(**common, kind="constant", meaning=meaning, basis=basis)
         meaning = metrics.fields[name].meaning
-        basis_or_none = None if grouped else self.basis(name)
+        counted = metrics.fields[name].entity == "stage"  # stages are numbered, not looked up
+        basis_or_none = None if grouped or counted else self.basis(name)
         return Explanation(**common, kind="input", meaning=meaning, basis=basis_or_none)
 
     def metric(self, name: str, depth: int | None, common: dict[str, Any]) -> Explanation:
@@ -221,11 +232,10 @@ class _Explaining:
             below = None if depth is None else depth - 1
             operands = tuple(self.node(n, below, inner) for n in used if n not in sets)
         source = Source(metric.entry.source.title, metric.entry.source.url or "")
-        grouped = metric.type.grain == GROUP
         return Explanation(
             **common, kind="metric", meaning=metric.entry.why, formula=" ".join(text.split()),
             display=metric.display.text, factor=float(metric.display.factor),
-            numbers="" if grouped else to_text(tree, lambda n: self.shown(n, inner)),
+            numbers="" if common["each"] else to_text(tree, lambda n: self.shown(n, inner)),
             note=self.note(metric.type.grain, used), source=source,
             because=metric.entry.because or "", operands=operands, cut=cut,
         )  # fmt: skip
@@ -240,13 +250,30 @@ class _Explaining:
 
     # ---- values --------------------------------------------------------------------------------
 
-    def value(self, name: str, slot: int = 0) -> Value:
-        return self.plan.value(name, self.case, slot)
+    def each(self, grain: int) -> str:
+        """What a value of this grain has one of in this case; empty where there is one value."""
+        staged = grain in (STAGE, STAGE_GROUP) and self.stages > 1
+        grouped = grain in (GROUP, STAGE_GROUP)
+        return " and ".join(["stage"] * staged + ["group"] * grouped)
+
+    def places(self, grain: int, at: Place) -> list[tuple[int, int]]:
+        """Every stage and group of a value, as far as ``at`` leaves them open."""
+        stage, slot = at
+        stages = range(self.stages) if stage is None else (stage,)
+        slots = range(len(self.groups)) if slot is None else (slot,)
+        return [
+            (t, s)
+            for t in (stages if grain in (STAGE, STAGE_GROUP) else (0,))
+            for s in (slots if grain in (GROUP, STAGE_GROUP) else (0,))
+        ]
+
+    def value(self, name: str, stage: int = 0, slot: int = 0) -> Value:
+        return self.plan.value(name, self.case, slot, stage)
 
     def exact(self, value: Value, name: str) -> str:
         return exact(value, self.plan.metrics.unit_of(name))
 
-    def shown(self, name: str, variant: str, slot: int | None = None) -> str:
+    def shown(self, name: str, variant: str, at: Place | None = None) -> str:
         """The text that stands for a name in a formula with numbers."""
         metrics = self.plan.metrics
         if name in metrics.variants:
@@ -254,9 +281,13 @@ class _Explaining:
         if variant and self.follows(name, variant):
             return self.listed(self.variant_values(name, variant), name)
         grain = metrics.type_of(name).grain
-        if grain == GROUP and slot is None:
-            return self.listed([self.value(name, s) for s in range(len(self.groups))], name)
-        return self.exact(self.value(name, slot or 0), name)
+        stage, slot = at or self.whole
+        places = self.places(grain, (stage, slot))
+        open_stage = grain in (STAGE, STAGE_GROUP) and stage is None
+        open_slot = grain in (GROUP, STAGE_GROUP) and slot is None
+        if open_stage or open_slot:
+            return self.listed([self.value(name, *place) for place in places], name)
+        return self.exact(self.value(name, *places[0]), name)
 
     def listed(self, values: list[Value], name: str) -> str:
         """Several values in brackets, with their unit once."""
@@ -278,23 +309,32 @@ class _Explaining:
 
     # ---- rows ----------------------------------------------------------------------------------
 
-    def slot_rows(self, name: str) -> tuple[Row, ...]:
-        """One row for each layer group that the model has."""
-        rows = []
-        for slot, group in enumerate(self.groups):
-            value = self.value(name, slot)
-            numbers, basis = "", None
-            if name in self.plan.metrics.metrics:
-                _, tree = formula_of(self.plan.metrics.metrics[name].entry)
-                numbers = to_text(tree, self.in_slot(slot))
-            else:
-                basis = self.fact_basis("model", group.facts[name])
-            label = f"group {slot + 1}, {group.label.lower()}"
-            rows.append(Row(label, value, self.exact(value, name), numbers, basis))
-        return tuple(rows)
+    def place_rows(self, name: str) -> tuple[Row, ...]:
+        """One row for each pipeline stage in use, each layer group of the model, or both."""
+        grain = self.plan.metrics.type_of(name).grain
+        return tuple(self.place_row(name, grain, *at) for at in self.places(grain, self.whole))
 
-    def in_slot(self, slot: int) -> Callable[[str], str]:
-        return lambda name: self.shown(name, "", slot)
+    def place_row(self, name: str, grain: int, stage: int, slot: int) -> Row:
+        value = self.value(name, stage, slot)
+        numbers, basis, words = "", None, []
+        if grain in (STAGE, STAGE_GROUP) and self.stages > 1:
+            words.append(f"stage {stage + 1}")
+        if grain in (GROUP, STAGE_GROUP):
+            words.append(f"group {slot + 1}, {self.groups[slot].label.lower()}")
+        if name in self.plan.metrics.metrics:
+            _, tree = formula_of(self.plan.metrics.metrics[name].entry)
+            numbers = to_text(tree, self.in_place(grain, stage, slot))
+        elif grain == GROUP:
+            basis = self.fact_basis("model", self.groups[slot].facts[name])
+        return Row(", ".join(words), value, self.exact(value, name), numbers, basis)
+
+    def in_place(self, grain: int, stage: int, slot: int) -> Callable[[str], str]:
+        """Texts of names in the formula of one row; what it reduces stays open."""
+        at: Place = (
+            stage if grain in (STAGE, STAGE_GROUP) else self.whole[0],
+            slot if grain in (GROUP, STAGE_GROUP) else None,
+        )
+        return lambda name: self.shown(name, "", at)
 
     def variant_rows(self, name: str, variant: str) -> tuple[Row, ...]:
         """One row for each variant, where the value depends on what the variants replace."""

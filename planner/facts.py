@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planner import layer_kinds
 from planner.errors import Span
 from planner.figures import Figure
-from planner.records import Entry, LayerGroup, Model
+from planner.records import Entry, Format, KvFormat, LayerGroup, Model
 from planner.yamlfile import Key
 
 # Path of each field in its entry, and the unit that its value is in.
@@ -22,6 +22,8 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
             )
         },
         "layers": (("layers",), "1"),
+        "moe_first": (("moe_first",), "1"),
+        "moe_period": (("moe_period",), "1"),
         "hidden_size": (("hidden_size",), "1"),
         "vocab_size": (("vocab_size",), "1"),
         "tied_embedding": (("tied_embedding",), "1"),
@@ -51,14 +53,19 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         for name in ("linear", "expert", "kept")
     },
     "kv_format": {
-        "kv_element_bytes": (("kv", "element"), "byte"),
+        "kv_key_bytes": (("kv", "key"), "byte"),
+        "kv_value_bytes": (("kv", "value"), "byte"),
         "kv_head_scale_bytes": (("kv", "head_scales"), "byte/token"),
+        "kv_head_round": (("kv", "round"), "byte/token"),
+        "kv_latent_bytes": (("kv", "latent"), "byte/token"),
     },
 }  # fmt: skip
 DEFAULTS: dict[str, tuple[Key, str]] = {
     "memory_utilization": (("defaults", "memory_utilization"), "1"),
     "overhead": (("defaults", "overhead"), "byte/gpu"),
     "reserve": (("defaults", "reserve"), "1"),
+    "hot_experts": (("defaults", "hot_experts"), "1"),
+    "hot_traffic": (("defaults", "hot_traffic"), "1"),
 }
 
 
@@ -85,7 +92,8 @@ class GroupFacts:
 
 
 # An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
-_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token")
+_MOE_PLACE = ("moe_first", "moe_period")  # of a model with experts they are unknown, not 0
+_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token", *_MOE_PLACE)
 _ABSENT_NOTE = "none; the components that are given add up to the total"
 
 
@@ -101,11 +109,27 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
     span = entry.file.span(key)
     if isinstance(part, Figure):
         return _from_figure(part, unit, span)
+    if key[0] == "kv" and isinstance(entry.record, Format) and entry.record.kv is not None:
+        return _kv_fact(entry.record.kv, str(key[1]), unit, span)
+    model = entry.record
+    if isinstance(model, Model) and key[0] in _MOE_PLACE and model.params.experts is not None:
+        return Fact(None, unit, (), "", "", span)
     if isinstance(entry.record, Model) and key[0] in _ABSENT_IS_ZERO:
         total = entry.record.params.total
         known = 0.0 if total.value is not None else None
         return Fact(known, unit, total.source, "derived", _ABSENT_NOTE, span)
     return Fact(None, unit, (), "", "", span)
+
+
+def _kv_fact(kv: KvFormat, name: str, unit: str, span: Span) -> Fact:
+    """What a KV format leaves out: both widths stand as ``element``, and nothing is packed."""
+    base = kv.element if name in ("key", "value") else kv.head_scales
+    if base is None:
+        return Fact(None, unit, (), "", "", span)
+    if name in ("key", "value"):
+        return _from_figure(base, unit, span)
+    neutral, note = {"round": (1.0, "whole bytes"), "latent": (0.0, "stored by elements")}[name]
+    return Fact(neutral, unit, base.source, base.confidence or "", note, span)
 
 
 def _from_figure(figure: Figure, unit: str, span: Span) -> Fact:

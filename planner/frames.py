@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from planner.expr.check import GROUP, PLAN
+from planner.expr.check import CASE, GROUP, PLAN, STAGE, STAGE_GROUP
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan, plain
+
+STAGE_GROUPS = "stage_groups"
+"""The table of what every stage holds of every layer group, whatever table declares the metric."""
 
 CASE_COLUMNS = ("model", "gpu", "weight_format", "kv_format", "workload")
 
@@ -29,6 +33,9 @@ def table(plan: Plan, name: str) -> pd.DataFrame:
     """See ``Plan.table``: ``cases``, a table of the metrics, or a set of variants."""
     if name in plan.metrics.variants:
         return _variants(plan, name)
+    if name == STAGE_GROUPS:
+        metrics = [m for t in plan.metrics.tables for m in plan.metrics.of_table(t)]
+        return _finer(plan, [m for m in metrics if m.type.grain == STAGE_GROUP], STAGE_GROUP)
     if name != "cases" and name not in plan.metrics.tables:
         raise KeyError(name)
     rows = [_key(plan, index) for index in range(len(plan.cases))]
@@ -40,7 +47,9 @@ def table(plan: Plan, name: str) -> pd.DataFrame:
              for m in plan_metrics]
         )  # fmt: skip
     if any(m.type.grain == GROUP for m in metrics):
-        return _groups(plan, rows)
+        return _finer(plan, [m for m in metrics if m.type.grain == GROUP], GROUP)
+    if any(m.type.grain == STAGE for m in metrics):
+        return _finer(plan, [m for m in metrics if m.type.grain in (CASE, STAGE)], STAGE)
     for metric in metrics:
         for index, row in enumerate(rows):
             row[column_name(metric.name, base_unit(metric))] = plan.value(metric.name, index)
@@ -56,18 +65,23 @@ def _key(plan: Plan, index: int) -> dict[str, Any]:
     return row
 
 
-def _groups(plan: Plan, keys: list[dict[str, Any]]) -> pd.DataFrame:
-    metrics = [m for m in plan.metrics.of_table("groups") if m.type.grain == GROUP]
-    rows = []
-    for index, key in enumerate(keys):
-        groups = plan.inputs.groups[plan.cases[index].model]
-        for slot in range(min(len(groups), SLOTS)):
-            row = {"case": key["case"], "group": slot + 1, "kind": groups[slot].label}
-            for metric in metrics:
-                name = column_name(metric.name, base_unit(metric))
-                row[name] = plan.value(metric.name, index, slot)
-            rows.append(row)
-    return pd.DataFrame(rows).set_index(["case", "group"])
+def _finer(plan: Plan, metrics: Sequence[Metric], grain: int) -> pd.DataFrame:
+    """A row per layer group of the model, per pipeline stage in use, or per group of a stage."""
+    rows: list[dict[str, Any]] = []
+    index = ["stage"] * (grain != GROUP) + ["group"] * (grain != STAGE)
+    for number, case in enumerate(plan.cases):
+        groups = plan.inputs.groups[case.model][:SLOTS] if grain != STAGE else ()
+        for stage in range(int(case.inputs.get("pp", 1)) if grain != GROUP else 1):
+            for slot in range(max(1, len(groups))):
+                row: dict[str, Any] = {"case": case.id, "stage": stage + 1, "group": slot + 1}
+                row = {name: row[name] for name in ("case", *index)}
+                if groups:
+                    row["kind"] = groups[slot].label
+                for metric in metrics:
+                    value = plan.value(metric.name, number, slot, stage)
+                    row[column_name(metric.name, base_unit(metric))] = value
+                rows.append(row)
+    return pd.DataFrame(rows).set_index(["case", *index])
 
 
 def _variants(plan: Plan, name: str) -> pd.DataFrame:

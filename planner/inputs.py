@@ -101,23 +101,58 @@ def _number(case: Case, name: str) -> float:
     return float(case.inputs[name])
 
 
+def _experts_divide(case: Case, facts: Facts) -> bool:
+    """Expert parallelism runs over all or some of the tp x dp ranks of a stage."""
+    ep, ranks = _number(case, "ep"), _number(case, "tp") * _number(case, "dp")
+    experts = _value(facts, "model", case.model, "experts")
+    return ep == 1 or (ranks % ep == 0 and not ep > experts)
+
+
+def _context_divides(case: Case, groups: tuple[GroupFacts, ...]) -> bool:
+    """Latents (vLLM 0.33.0), or head groups with more ranks than KV heads (kv_semantics 2.6)."""
+    dcp, tp = _number(case, "dcp"), _number(case, "tp")
+    if dcp == 1:
+        return True
+    caches = [{n: f.value for n, f in g.facts.items()} for g in groups]
+    return all(
+        tp % dcp == 0 and (not c["group_value_dim"] or _copies(c, tp) % dcp == 0)
+        for c in caches
+        if c["group_kv_heads"] and not c["group_window"] and not c["group_fixed_tokens"]
+    )
+
+
+def _copies(cache: Mapping[str, Any], tp: float) -> float:
+    """Copies of each KV head in the tensor-parallel group."""
+    return max(1.0, tp // float(cache["group_kv_heads"]))
+
+
 # Reasons for which a combination makes no sense, each with its test; the first that holds counts.
 # A comparison with an unknown figure is false, so what is unknown drops nothing.
-DROPS: dict[str, Callable[[Case, Facts], bool]] = {
-    "tensor parallel size does not divide the query heads": lambda case, facts: (
+Test = Callable[["Case", Facts, Mapping[str, tuple[GroupFacts, ...]]], bool]
+DROPS: dict[str, Test] = {
+    "tensor parallel size does not divide the query heads": lambda case, facts, groups: (
         _value(facts, "model", case.model, "q_heads") % _number(case, "tp") > 0
     ),
-    "tensor parallel size exceeds the scale-up domain of the GPU": lambda case, facts: (
+    "tensor parallel size exceeds the scale-up domain of the GPU": lambda case, facts, groups: (
         _number(case, "tp") > _value(facts, "gpu", case.gpu, "max_domain")
     ),
-    "context limit exceeds what the model was published for": lambda case, facts: (
+    "more pipeline stages than layers": lambda case, facts, groups: (
+        _number(case, "pp") > _value(facts, "model", case.model, "layers")
+    ),
+    "expert parallel size is not a share of the ranks of a model with as many experts": (
+        lambda case, facts, groups: not _experts_divide(case, facts)
+    ),
+    "decode context parallel size does not suit the KV heads": (
+        lambda case, facts, groups: not _context_divides(case, groups[case.model])
+    ),
+    "context limit exceeds what the model was published for": lambda case, facts, groups: (
         _number(case, "context") > _value(facts, "model", case.model, "max_context")
     ),
-    "request is longer than the context limit": lambda case, facts: (
+    "request is longer than the context limit": lambda case, facts, groups: (
         sum(_number(case, f"{p}_tokens") for p in ("cached", "prompt", "output"))
         > _number(case, "context")
     ),
-    "GPU has no native path for the compute dtype": lambda case, facts: (
+    "GPU has no native path for the compute dtype": lambda case, facts, groups: (
         facts["gpu", case.gpu][f"peak_{case.inputs['compute_dtype']}"].value is None
     ),
 }

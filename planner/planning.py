@@ -16,7 +16,8 @@ from planner.errors import InputError, Problem, Span, nearest
 from planner.expr.check import CASE, GROUP, PLAN, Type
 from planner.inputs import Case, Inputs
 from planner.metrics import SLOTS, Metric, MetricSet
-from planner.scenario import read_scenario, resolve
+from planner.scenario import resolve
+from planner.scenario_file import read_scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,13 +50,13 @@ class Plan:
         return self.inputs.cases
 
     def column(self, name: str) -> Array:
-        """A column over all cases: ``(cases,)``, or ``(6, cases)`` for layer groups."""
+        """A column over all cases: ``(cases,)``, or a finer one in the shape of ``engine``."""
         values = self.columns[name]
         return np.broadcast_to(values, (len(self.cases),)) if values.ndim == 0 else values
 
-    def value(self, name: str, case: int = 0, slot: int = 0) -> Value:
-        """One value in base units; unknown is None."""
-        return plain(self.columns[name], self.metrics.type_of(name), case, slot)
+    def value(self, name: str, case: int = 0, slot: int = 0, stage: int = 0) -> Value:
+        """One value in base units, of a layer group and a pipeline stage; unknown is None."""
+        return plain(self.columns[name], self.metrics.type_of(name), case, slot, stage)
 
     def used_metrics(self, table: str) -> list[Metric]:
         """Metrics of one table."""
@@ -80,6 +81,9 @@ class Plan:
     def table(self, name: str = "memory") -> pd.DataFrame:
         """One table as a DataFrame, a row a case; column names end in their base unit.
 
+        ``groups`` has a row per layer group, ``layout`` one per pipeline stage, and
+        ``stage_groups`` one per layer group of a stage.
+
         Raises:
             KeyError: no table of this name.
         """
@@ -96,12 +100,12 @@ class Plan:
         return str(self.table("memory").to_html(max_rows=20))
 
 
-def plain(values: Array, kind: Type, case: int = 0, slot: int = 0) -> Value:
+def plain(values: Array, kind: Type, case: int = 0, slot: int = 0, stage: int = 0) -> Value:
     """One element of a column as a plain Python value."""
     element = values if values.ndim == 0 else values[..., case]
-    if element.ndim == 2:  # stages, or layer groups of the first stage
-        element = element[:, 0] if element.shape[1] == 1 else element[0]
-    if element.ndim:
+    if element.ndim == 2:
+        element = element[stage, slot if element.shape[1] > 1 else 0]
+    elif element.ndim:
         element = element[slot]
     number = float(element)
     if np.isnan(number):

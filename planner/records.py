@@ -213,6 +213,8 @@ class Model(Record):
     max_context: Tokens
     experts: Count | None = None
     experts_per_token: Count | None = None
+    moe_first: Count | None = None
+    moe_period: Count | None = None
     tied_embedding: Flag
     params: Components
     layer_groups: Annotated[tuple[LayerGroup, ...], BeforeValidator(listed), Field(
@@ -250,6 +252,8 @@ class EngineDefaults(Part):
     memory_utilization: Ratio
     overhead: Bytes
     reserve: Ratio
+    hot_experts: Ratio
+    hot_traffic: Ratio
 
 
 class Engine(Record):
@@ -271,10 +275,26 @@ class WeightFormat(Part):
 
 
 class KvFormat(Part):
-    """Bytes of one stored KV element, and of the scales of one head and token."""
+    """How one KV head stores a token: bytes per element, scales, rounding, packed latents.
 
-    element: Bytes
+    ``element`` is short for a ``key`` and a ``value`` of the same width.
+    """
+
+    element: Bytes | None = None
+    key: Bytes | None = None
+    value: Bytes | None = None
     head_scales: Bytes
+    round: Bytes | None = None
+    latent: Bytes | None = None
+
+    @model_validator(mode="after")
+    def _widths(self) -> KvFormat:
+        pair = (self.key is not None, self.value is not None)
+        if self.element is None and not all(pair):
+            raise refusal("element:, or key: and value:", "no width")
+        if self.element is not None and any(pair):
+            raise refusal("element: alone, or key: and value:", "both")
+        return self
 
 
 class Format(Record):

@@ -2,139 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
 
-from planner import yamlfile
 from planner.catalog import Catalog
-from planner.errors import InputError, Problem, Span, nearest, one_of
+from planner.errors import InputError, Problem, nearest, one_of
 from planner.facts import Fact, GroupFacts
 from planner.figures import (
-    DAY_PATTERN,
-    NAME_PATTERN,
-    Part,
-    Texts,
-    listed,
-    read_record,
-    refusal,
     shown,
 )
 from planner.inputs import DROPS, Case, Inputs, Origin, Source
 from planner.metric_files import FieldEntry
 from planner.metrics import MetricSet
+from planner.scenario_file import LayoutEntry, PrecisionEntry, ScenarioEntry
 from planner.units import UnitError, parse_quantity, quantity_words
 from planner.yamlfile import Key, YamlFile
 
 MAX_CASES = 200_000
-
-
-def _rows(value: Any) -> Any:
-    """One value or a list of values, as a tuple."""
-    return tuple(value) if isinstance(value, list) else (value,)
-
-
-Values = Annotated[tuple[Any, ...], BeforeValidator(_rows), Field(min_length=1)]
-
-
-def _day(text: str) -> str:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        raise refusal("a day of the calendar", f"'{text}'") from None
-    return text
-
-
-Slug = Annotated[StrictStr, Field(pattern=NAME_PATTERN, max_length=60)]
-Day = Annotated[StrictStr, Field(pattern=DAY_PATTERN), AfterValidator(_day)]
-
-
-class PrecisionEntry(Part):
-    """Formats that belong together; ``native`` weights are those of the published checkpoint."""
-
-    name: StrictStr | None = None
-    weights: StrictStr = "native"
-    kv: StrictStr = "bf16"
-    compute: StrictStr = "bf16"
-
-
-class WorkloadEntry(Part):
-    """The shape of a request: cached, new and returned tokens."""
-
-    name: Slug
-    cached: Any = "0 tokens"
-    prompt: Any
-    output: Any
-
-
-class ScenarioEntry(Part):
-    """A scenario file: lists that are combined, and the assumptions of the whole plan."""
-
-    name: Slug
-    title: StrictStr
-    as_of: Day
-    owner: StrictStr = "unknown"
-    note: StrictStr = ""
-    engine: StrictStr = "plain"
-    models: Annotated[Texts, Field(min_length=1)]
-    gpus: Annotated[Texts, Field(min_length=1)]
-    tp: Values = (1,)
-    precisions: Annotated[tuple[PrecisionEntry, ...], BeforeValidator(_rows)] = (PrecisionEntry(),)
-    contexts: Values
-    workloads: Annotated[tuple[WorkloadEntry, ...], BeforeValidator(_rows), Field(min_length=1)]
-    batches: Values
-    assumptions: dict[StrictStr, Any] = Field(default_factory=dict)
-    context_ladder: Annotated[tuple[Any, ...], BeforeValidator(listed)] = ()
-
-
-# ---- reading -----------------------------------------------------------------------------------
-
-
-def read_scenario(path: Path, settings: Sequence[str] = ()) -> tuple[YamlFile, ScenarioEntry]:
-    """Read and check the shape of a scenario file, with ``key=value`` settings put in.
-
-    Raises:
-        InputError: every problem of its shape, with its place.
-    """
-    file = yamlfile.read(path)
-    for setting in settings:
-        file = _with_setting(file, setting)
-    return file, read_record(file, ScenarioEntry)
-
-
-def _with_setting(file: YamlFile, setting: str) -> YamlFile:
-    """``memory_utilization=0.85``, ``models=[a, b]`` or ``assumptions.overhead=3 GiB`` put in."""
-    name = f"--set {setting}"
-    key, separator, text = setting.partition("=")
-    if not separator or not key.strip():
-        raise InputError(Problem(Span(name), "", "key=value", f"'{setting}'"))
-    path: Key = tuple(key.strip().split("."))
-    if len(path) == 1 and path[0] not in ScenarioEntry.model_fields:
-        path = ("assumptions", *path)
-    given = yamlfile.parse(text, name)
-    data = copy.deepcopy(file.data) if isinstance(file.data, dict) else {}
-    place: Any = data
-    for part in path[:-1]:
-        place = place.setdefault(part, {})
-        if not isinstance(place, dict):
-            hint = f"'{part}' is no mapping; set it as a whole: {part}=[...]"
-            raise InputError(Problem(Span(name), "", "a key of the scenario", f"'{key}'", hint))
-    place[path[-1]] = given.data
-    # What stood there before has no place any more.
-    keys = {k: span for k, span in file.key_spans.items() if k[: len(path)] != path}
-    values = {k: span for k, span in file.value_spans.items() if k[: len(path)] != path}
-    moved = {(*path, *k): Span(name) for k in given.value_spans}
-    return YamlFile(file.name, data, file.lines, {**keys, path: Span(name)}, {**values, **moved})
-
-
-# ---- resolving ---------------------------------------------------------------------------------
 
 
 def resolve(file: YamlFile, entry: ScenarioEntry, catalog: Catalog, metrics: MetricSet) -> Inputs:
@@ -164,7 +53,7 @@ class _Resolving:
         gpus = [self.look_up("gpu", g, ("gpus", i)) for i, g in enumerate(entry.gpus)]
         engine = self.look_up("engine", entry.engine, ("engine",))
         axes = {
-            "tp": self.numbers("tp", ("tp",), entry.tp),
+            "layout": self.layouts(),
             "precision": self.precisions(),
             "context": self.numbers("context", ("contexts",), entry.contexts),
             "workload": self.workloads(),
@@ -237,6 +126,30 @@ class _Resolving:
             if number in found[:index] and not self.problems:
                 self.problems.append(
                     self.file.problem((*key, index), "each value once", f"{values[index]} again")
+                )
+        return found
+
+    def layouts(self) -> list[dict[str, float]]:
+        """Parallel sizes, from ``layouts`` or from the short list ``tp``."""
+        given = self.entry.layouts
+        if given and self.entry.tp:
+            self.problems.append(
+                self.file.problem(("layouts",), "layouts or tp", "both", of_key=True)
+            )
+        if not given:
+            sizes = self.numbers("tp", ("tp",), self.entry.tp or (1,))
+            return [{**dict.fromkeys(LayoutEntry.model_fields, 1.0), "tp": tp} for tp in sizes]
+        found = [
+            {
+                name: self.numbers(name, ("layouts", index, name), (getattr(one, name),))[0]
+                for name in LayoutEntry.model_fields
+            }
+            for index, one in enumerate(given)
+        ]
+        for index, layout in enumerate(found):
+            if layout in found[:index]:
+                self.problems.append(
+                    self.file.problem(("layouts", index), "each layout once", "the same again")
                 )
         return found
 
@@ -321,7 +234,7 @@ class _Resolving:
         return tuple(self.numbers(variant.replaces, (name,), given))
 
     def case_origins(self) -> None:
-        keys = {"tp": "tp", "context": "contexts", "batch": "batches",
+        keys = {**self.layout_keys(), "context": "contexts", "batch": "batches",
                 "compute_dtype": "precisions",
                 "cached_tokens": "workloads", "prompt_tokens": "workloads",
                 "output_tokens": "workloads"}  # fmt: skip
@@ -329,6 +242,13 @@ class _Resolving:
             given = isinstance(self.file.data, dict) and key in self.file.data
             where = self.place((key,), of_key=True) if given else "scenario default"
             self.origins[name] = Origin("given" if given else "default", where)
+
+    def layout_keys(self) -> dict[str, str]:
+        """The key that gives each parallel size; none where no layout names the size."""
+        if not self.entry.layouts:
+            return {**dict.fromkeys(LayoutEntry.model_fields, ""), "tp": "tp"}
+        named = set().union(*(one.model_fields_set for one in self.entry.layouts))
+        return {name: "layouts" if name in named else "" for name in LayoutEntry.model_fields}
 
     def cross(
         self, models: list[str], gpus: list[str], axes: Mapping[str, Any]
@@ -345,7 +265,8 @@ class _Resolving:
         seen: set[str] = set()
         for combination in itertools.product(models, gpus, *axes.values()):
             case = self.case(*combination)
-            reason = next((r for r, test in DROPS.items() if test(case, self.facts)), "")
+            tests = ((r, test(case, self.facts, self.groups)) for r, test in DROPS.items())
+            reason = next((reason for reason, drops in tests if drops), "")
             if reason:
                 dropped[reason] = dropped.get(reason, 0) + 1
             elif case.id not in seen:
@@ -359,7 +280,8 @@ class _Resolving:
         return cases, dropped
 
     def case(
-        self, model: str, gpu: str, tp: float, precision: PrecisionEntry, context: float,
+        self, model: str, gpu: str, layout: dict[str, float], precision: PrecisionEntry,
+        context: float,
         workload: tuple[str, dict[str, float]], batch: float,
     ) -> Case:  # fmt: skip
         weights = precision.weights
@@ -368,12 +290,20 @@ class _Resolving:
         weights = self.look_up("weight_format", weights, ("precisions",))
         kv = self.look_up("kv_format", precision.kv, ("precisions",))
         inputs: dict[str, float | str] = {
-            "tp": tp, "compute_dtype": precision.compute, "context": context, **workload[1],
+            **layout, "compute_dtype": precision.compute, "context": context, **workload[1],
             "batch": batch,
         }  # fmt: skip
-        formats = f"{weights}+{kv}+{precision.compute}"
-        parts = [model, gpu, f"tp{tp:.0f}", formats, f"{context:.0f}", workload[0], f"b{batch:.0f}"]
+        parts = [
+            model, gpu, layout_id(layout), f"{weights}+{kv}+{precision.compute}", f"{context:.0f}",
+            workload[0], f"b{batch:.0f}",
+        ]  # fmt: skip
         return Case("/".join(parts), model, gpu, weights, kv, workload[0], inputs)
+
+
+def layout_id(layout: Mapping[str, float]) -> str:
+    """``tp8pp2``: the tensor-parallel size, and every other size above 1."""
+    others = (f"{name}{size:.0f}" for name, size in layout.items() if name != "tp" and size > 1)
+    return f"tp{layout['tp']:.0f}" + "".join(others)
 
 
 def _placed(fact: Fact) -> Fact:

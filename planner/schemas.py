@@ -10,7 +10,7 @@ from planner.metric_files import MetricsFile
 from planner.metrics import MetricSet
 from planner.records import Engine, Format, Gpu, Model
 from planner.records_price import Prices
-from planner.scenario import ScenarioEntry
+from planner.scenario_file import ScenarioEntry
 from planner.units import example
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

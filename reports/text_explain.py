@@ -103,11 +103,12 @@ class _Lines:
             self.add(level + 1, self.basis(tree.basis))
 
     def rows(self, tree: Explanation, level: int) -> None:
-        """A line for each layer group or variant; groups that are all alike share one."""
+        """A line for each stage, layer group or variant; places that are all alike share one."""
         rows = tree.rows
         if tree.grouped and len(rows) > 1 and all(_alike(row, rows[0]) for row in rows):
             first = rows[0]
-            rows = (Row("every group", first.value, first.exact, first.numbers, first.basis),)
+            every = f"every {tree.each}"
+            rows = (Row(every, first.value, first.exact, first.numbers, first.basis),)
         for row in rows:
             numbers = f" = {row.numbers}" if row.numbers and not tree.repeated else ""
             self.add(level, f"{row.label}: {row.exact}{numbers}")

@@ -15,6 +15,9 @@ from reports.view_units import clean, machine_name, with_unit
 
 Reached = frozenset[str]
 
+SIZES = ("pp", "dp", "ep", "dcp")
+"""Parallel sizes that are said only where they are above 1 in some case."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -38,11 +41,19 @@ class Axis:
 
 
 def _choice(case: Case, name: str) -> object:
+    if name in SIZES:  # a plan of an older release may lack them
+        return case.inputs.get(name, 1.0)
     return case.inputs[name] if name in case.inputs else getattr(case, name)
 
 
 def _count(case: Case, name: str) -> str:
     return numbers.show(float(case.inputs[name]), "count")
+
+
+def _layout(case: Case) -> list[tuple[str, str]]:
+    """Tensor parallelism, and the other parallel sizes of a case that are above 1."""
+    above = [n for n in SIZES if float(case.inputs.get(n, 1)) > 1]
+    return [(name.upper(), _count(case, name)) for name in ("tp", *above)]
 
 
 class Axes:
@@ -67,19 +78,23 @@ class Axes:
         axes = [
             self._entity("model", "Model"),
             self._entity("gpu", "GPU"),
+        ]
+        if any(_layout(case)[1:] for case in self.plan.cases):
+            return [
+                *axes,
+                Axis(
+                    "Layout", ("tp", *SIZES),
+                    lambda case: " · ".join(f"{name} {size}" for name, size in _layout(case)),
+                    lambda case: " ".join(f"{name}{size}" for name, size in _layout(case)),
+                ),
+            ]  # fmt: skip
+        return [
+            *axes,
             Axis(
                 "Tensor parallel", ("tp",), lambda case: with_unit(_count(case, "tp"), "GPUs"),
                 lambda case: f"TP{_count(case, 'tp')}",
             ),
         ]  # fmt: skip
-        if "pp" in self.plan.cases[0].inputs:
-            axes.append(
-                Axis(
-                    "Pipeline stages", ("pp",), lambda case: _count(case, "pp"),
-                    lambda case: f"PP{_count(case, 'pp')}",
-                )
-            )  # fmt: skip
-        return axes
 
     def _formats(self) -> list[Axis]:
         """Formats go by their short ids in names; their labels stand among the details."""

@@ -8,6 +8,7 @@ from planner.facts import Fact
 from planner.inputs import Origin
 from planner.planning import Plan
 from reports import numbers
+from reports.view_axes import SIZES
 from reports.view_grid import (
     text_of,
 )
@@ -38,7 +39,7 @@ class Facts:
         """Inputs of the whole plan, then of the cases, then the ladders."""
         fields = self.metrics.fields
         plan = [n for n, f in fields.items() if f.entity == "plan"]
-        cases = [n for n, f in fields.items() if f.entity == "case"]
+        cases = [n for n, f in fields.items() if f.entity == "case" and self._is_chosen(n)]
         ladders = list(self.metrics.variants)
         found = [self._assumption(n, self._shown(n, [self.plan.inputs.plan[n]]), n) for n in plan]
         found += [self._assumption(n, self._of_cases(n), n) for n in cases]
@@ -47,6 +48,11 @@ class Facts:
             text = self._shown(replaced, self.plan.inputs.ladders[name])
             found.append(self._assumption(name, text, replaced))
         return tuple(found)
+
+    def _is_chosen(self, name: str) -> bool:
+        """Whether an input is worth a line: parallel sizes that are 1 in every case are not."""
+        sizes = {case.inputs.get(name) for case in self.plan.cases}
+        return name not in SIZES or sizes != {1.0}
 
     def _of_cases(self, name: str) -> str:
         values = list(dict.fromkeys(case.inputs[name] for case in self.plan.cases))

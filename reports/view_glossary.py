@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner import checks as plan_checks
-from planner.expr.check import GROUP, PLAN
+from planner.expr.check import GROUP, PLAN, STAGE, STAGE_GROUP
 from planner.expr.to_math import to_mathml, to_text
 from planner.expr.tree import Call, Name, Node, names, rebuild, walk
 from planner.metrics import SLOTS, Metric
@@ -102,7 +102,7 @@ class Glossary:
         branches = any(isinstance(n, Call) and n.function == "if" for n in walk(tree))
         if not used or branches or any(self.metrics.type_of(n).kind != "number" for n in used):
             return ""
-        text = to_text(tree, self._number)
+        text = to_text(rebuild(tree, self._without_ones), self._number)
         if len(text) > _LONGEST:
             return ""
         return f"{text} = {self._number(metric.name)}"
@@ -113,16 +113,38 @@ class Glossary:
             factor, unit, _, kind = metric_display(self.metrics.metrics[name])
         else:
             factor, unit, _, kind = input_display(self.metrics, name)
-        values = [self.plan.value(name, 0, slot) for slot in self._slots(name)]
+        values = [self.plan.value(name, 0, slot, stage) for stage, slot in self._places(name)]
         texts = list(dict.fromkeys(_scaled(v, factor, kind) for v in values))
         joined = texts[0] if len(texts) == 1 else "(" + "; ".join(texts) + ")"
         return with_unit(joined, unit)
 
-    def _slots(self, name: str) -> range:
-        if self.metrics.type_of(name).grain != GROUP:
-            return range(1)
-        groups = self.plan.inputs.groups[self.plan.cases[0].model]
-        return range(min(len(groups), SLOTS))
+    def _places(self, name: str) -> list[tuple[int, int]]:
+        """Pipeline stages and layer groups in which the first case has a value of its own."""
+        grain, case = self.metrics.type_of(name).grain, self.plan.cases[0]
+        groups = len(self.plan.inputs.groups[case.model][:SLOTS])
+        stages = int(case.inputs.get("pp", 1))
+        return [
+            (stage, slot)
+            for stage in range(stages if grain in (STAGE, STAGE_GROUP) else 1)
+            for slot in range(groups if grain in (GROUP, STAGE_GROUP) else 1)
+        ]
+
+    def _without_ones(self, node: Node) -> Node:
+        """A product without the factors that are exactly 1 and have no unit, such as one rank."""
+        if not isinstance(node, Call) or node.function not in ("mul", "div"):
+            return node
+        left, right = node.args
+        if self._is_one(right):
+            return left
+        return right if node.function == "mul" and self._is_one(left) else node
+
+    def _is_one(self, node: Node) -> bool:
+        if not isinstance(node, Name) or self.metrics.unit_of(node.name) != "1":
+            return False
+        return all(
+            self.plan.value(node.name, 0, slot, stage) == 1
+            for stage, slot in self._places(node.name)
+        )
 
     def _varied(self, metric: Metric) -> bool:
         """Whether a formula reduces variants: the numbers of one case would not explain it."""

@@ -13,16 +13,21 @@ LAYOUT: dict[str, tuple[str, ...]] = {
     ),
     "groups": (
         "group_kv_per_token", "group_kv_per_token_gpu", "group_heads_per_gpu", "group_tokens_kept",
-        "group_blocks_per_request", "group_kv_reserved_gpu", "group_state_per_request",
+        "group_blocks_per_request", "group_layer_reserved_gpu", "group_state_per_request",
         "group_read_cap", "group_tokens_step", "group_steps_open", "group_tokens_read",
-        "group_tokens_end", "group_attention_flops", "group_state_flops",
+        "group_tokens_end", "group_attention_flops", "group_state_flops", "group_head_bytes",
+    ),
+    "layout": (
+        "stage_weights", "stage_linear", "stage_ends", "stage_layers", "stage_concurrency",
+        "stage_spare", "stage_pool", "stage_kv_per_token", "stage_reserved",
     ),
     "memory": (
         "verdict", "max_concurrency", "weights_gpu", "kv_pool", "memory_spare", "kv_per_token",
         "kv_per_request", "kv_reserved_gpu", "state_per_request", "longest_context",
-        "concurrency_per_gpu", "concurrency_quotient", "kv_per_token_gpu", "token_capacity",
-        "memory_left", "memory_total", "memory_basis", "memory_requested", "memory_outside",
-        "weight_bytes", "weights_sharded", "weights_replicated", "ledger_gap",
+        "concurrency_per_gpu", "gpus_per_replica", "binding_stage", "concurrency_quotient",
+        "kv_per_token_gpu", "token_capacity", "memory_left", "memory_total", "memory_basis",
+        "memory_requested", "memory_outside", "weight_bytes", "weights_linear", "weights_experts",
+        "weights_wide", "rank_concurrency", "rank_batch", "ledger_gap",
     ),
     "access": (
         "context_start", "decode_steps", "weights_read", "kv_read_step", "kv_read_total",
@@ -44,6 +49,17 @@ LAYOUT: dict[str, tuple[str, ...]] = {
 ON_TILES: frozenset[str] = frozenset(LAYOUT["summary"])
 """Figures of the whole plan that the tiles show; a section would only repeat them."""
 
+STEPS: frozenset[str] = frozenset((
+    "group_kv_layer", "group_kv_growth", "group_kv_read_per_token", "group_token_split",
+    "group_kv_layer_gpu", "group_kv_read_gpu", "group_state_layer",
+    "layers_left", "stage_start", "stage_group_before", "stage_group_upto", "stage_group_layers",
+    "stage_group_caches", "attention_kv", "attention_kv_gpu", "attention_replicated",
+    "attention_share", "stage_attention_layers", "attention_layers", "state_share", "moe_layers",
+    "stage_moe_layers", "moe_share", "dense_share", "layer_share", "experts_share_gpu",
+    "experts_hot", "experts_cold",
+))  # fmt: skip
+"""Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
+
 SUMMARY: tuple[str, ...] = (
     "verdict", "max_concurrency", "binding", "memory_spare", "longest_context", "b_star_kv",
     "b_star_compute", "kv_per_token", "read_to_stored",
@@ -56,8 +72,24 @@ APPLIES_NOT: dict[str, tuple[str, float | str]] = {
     "experts_visited": ("experts", 0.0),
     "experts_read": ("experts", 0.0),
     "context_crossover": ("kv_unbounded_gpu", 0.0),
+    "binding_stage": ("pp", 1.0),
+    "rank_concurrency": ("dp", 1.0),
+    "rank_batch": ("dp", 1.0),
+    "stage_layers": ("pp", 1.0),
+    "stage_spare": ("pp", 1.0),
+    "stage_pool": ("pp", 1.0),
+    "stage_kv_per_token": ("pp", 1.0),
+    "stage_reserved": ("pp", 1.0),
+    "stage_concurrency": ("pp", 1.0),
 }
-"""Metric: another column and the value of it at which the metric does not apply to a case."""
+"""Metric: another column and the value of it at which the metric does not apply to a row.
+
+Figures of a pipeline stage stand where there are several: of the only stage they are those of the
+case. Figures of stages and ranks that apply to no case of a plan are left out.
+"""
+
+NEVER_SHOWN = "no_threshold"
+"""The constant that stands for "no bound" inside formulas; a cell that holds it does not apply."""
 
 FACT_KINDS: dict[str, str] = {
     "model": "Models", "group": "Layer groups", "gpu": "GPUs", "weight_format": "Weight formats",

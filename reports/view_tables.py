@@ -23,7 +23,7 @@ from reports.view_grid import (
     Value,
     text_of,
 )
-from reports.view_layout import APPLIES_NOT, LAYOUT, ON_TILES, SUMMARY
+from reports.view_layout import APPLIES_NOT, LAYOUT, NEVER_SHOWN, ON_TILES, STEPS, SUMMARY
 from reports.view_parts import (
     Figure,
     Section,
@@ -44,7 +44,6 @@ Place = tuple[int, int, int]
 """Where a row's figures stand: case, pipeline stage, layer group."""
 
 _GROUP_HEADS = ("Layer group", "Layers")
-_SLOT_HEADS = {GROUP: _GROUP_HEADS, STAGE: ("Stage",), STAGE_GROUP: ("Stage", *_GROUP_HEADS)}
 
 
 def _group_words(group: GroupFacts) -> tuple[str, str]:
@@ -72,14 +71,16 @@ class Tables:
 
     def column(self, name: str, places: Sequence[Place], priority: int = 0) -> Column:
         """A metric over rows, each a case and, where it has one per stage or group, its slot."""
-        metric = self.metrics.metrics[name]
+        taken = self._taken(name, places)
+        return self._made(self.metrics.metrics[name], taken, self._absent(name, places), priority)
+
+    def _taken(self, name: str, places: Sequence[Place]) -> Array:
+        """The values of a metric or input in these places."""
         array = self.plan.column(name)
         cases, stages, slots = (np.asarray(index, dtype=int) for index in zip(*places, strict=True))
         if array.ndim == 3:
-            taken = array[stages, slots if array.shape[1] > 1 else 0, cases]
-        else:
-            taken = array[slots, cases] if array.ndim == 2 else array[cases]
-        return self._made(metric, taken, self._absent(name, cases), priority)
+            return np.asarray(array[stages, slots if array.shape[1] > 1 else 0, cases])
+        return np.asarray(array[slots, cases] if array.ndim == 2 else array[cases])
 
     def _made(self, metric: Metric, taken: Array, absent: frozenset[int], priority: int) -> Column:
         factor, unit, machine, kind = metric_display(metric)
@@ -91,17 +92,33 @@ class Tables:
             priority,
         )  # fmt: skip
 
-    def _absent(self, name: str, picks: Array) -> frozenset[int]:
-        """Rows in which the metric does not apply, by another column of the same case."""
+    def _absent(self, name: str, places: Sequence[Place]) -> frozenset[int]:
+        """Rows in which the metric does not apply, by its own value or another column."""
+        found = self._without_bound(name, places)
         if name not in APPLIES_NOT:
-            return frozenset()
+            return found
         other, at = APPLIES_NOT[name]
         if other not in self.metrics.metrics and other not in self.metrics.fields:
-            return frozenset()
+            return found
         kind = self.metrics.type_of(other)
         wanted = kind.words.index(at) if isinstance(at, str) and at in kind.words else at
-        found = self.plan.column(other)[picks].astype(float)
-        return frozenset(np.flatnonzero(found == wanted).tolist()) if wanted != "" else frozenset()
+        values = self._taken(other, places).astype(float)
+        return found | frozenset(np.flatnonzero(values == wanted).tolist())
+
+    def _without_bound(self, name: str, places: Sequence[Place]) -> frozenset[int]:
+        metric, bound = self.metrics.metrics[name], self.metrics.constants.get(NEVER_SHOWN)
+        if bound is None or metric.type.grain != STAGE:
+            return frozenset()
+        if metric.type.dimension != self.metrics.type_of(NEVER_SHOWN).dimension:
+            return frozenset()
+        return frozenset(np.flatnonzero(self._taken(name, places) >= bound.value).tolist())
+
+    def _applies(self, metric: Metric) -> bool:
+        """Whether a figure of stages or ranks says something of any case."""
+        if APPLIES_NOT.get(metric.name, ("",))[0] not in ("pp", "dp"):
+            return True
+        every = [(case, 0, 0) for case in range(len(self.plan.cases))]
+        return len(self._absent(metric.name, every)) < len(every)
 
     # ---- tables --------------------------------------------------------------------------------
 
@@ -125,19 +142,20 @@ class Tables:
         """A table of metrics per layer group, pipeline stage, or both: a row per used slot."""
         rows: list[Row] = []
         places: list[Place] = []
+        numbered = grain != GROUP and self.plan.inputs.stages > 1
         merged = self.axes.rows(m.name for m in metrics)
         for row in merged:
             case = self.plan.cases[row.cases[0]]
             stages = int(case.inputs.get("pp", 1)) if grain != GROUP else 1
             groups = self.plan.inputs.groups[case.model][:SLOTS] if grain != STAGE else ()
             for stage in range(stages):
-                staged = (numbers.show(stage + 1, "count"),) if grain != GROUP else ()
+                staged = (numbers.show(stage + 1, "count"),) if numbered else ()
                 for slot, group in enumerate(groups or (None,)):
                     extra = (*staged, *_group_words(group)) if group else staged
                     rows.append(Row(row.key, row.cases, extra))
                     places.append((row.cases[0], stage, slot))
         columns = [self.column(m.name, places, i) for i, m in enumerate(metrics)]
-        heads = _SLOT_HEADS[grain]
+        heads = (*["Stage"] * numbered, *(_GROUP_HEADS if grain != STAGE else ()))
         table = Table(
             name, label, tuple(columns), tuple(rows), extra_labels=heads, note=self._merged(merged)
         )
@@ -216,7 +234,7 @@ class Tables:
     def section(self, table: str) -> Section:
         """One table of the plan."""
         entry = self.metrics.tables[table]
-        metrics = [m for m in self.ordered(table) if not m.entry.check and m.name not in ON_TILES]
+        metrics = [m for m in self.ordered(table) if self._has_place(m)]
         label = clean(entry.label)
         of_cases = [m for m in metrics if m.type.grain == CASE]
         tables = []
@@ -235,6 +253,10 @@ class Tables:
             tuple(self.ladder(n) for n in sorted(ladders)),
             tuple(self.figure(m) for m in metrics if m.type.grain == PLAN),
         )  # fmt: skip
+
+    def _has_place(self, metric: Metric) -> bool:
+        aside = metric.entry.check or metric.name in ON_TILES or metric.name in STEPS
+        return not aside and self._applies(metric)
 
     def figure(self, metric: Metric) -> Figure:
         """A metric of the whole plan."""

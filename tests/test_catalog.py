@@ -91,7 +91,7 @@ def test_word_that_a_file_only_mentions_is_no_alias(fresh: Catalog) -> None:
         ("gpu", "../gpus/l4", None),
         ("engine", "plian", "did you mean 'plain'?"),
         ("weight_format", "int8-per-token-head", "one of bf16, fp16, fp32, fp8, "),
-        ("kv_format", "int4", "one of bf16, fp16, "),
+        ("kv_format", "mxfp4", "did you mean 'nvfp4'?"),
     ],
 )
 def test_unknown_word(kind: str, word: str, hint: str | None, fresh: Catalog) -> None:

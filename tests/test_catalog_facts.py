@@ -5,14 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from planner import layer_kinds
 from planner.catalog import Catalog
+from planner.engine import Columns
 from planner.facts import DEFAULTS, FACTS
+from planner.metrics import MetricSet
 
 CATALOG = Catalog.open()
+METRICS = MetricSet.load()
 
 
 def declared(repository: Path) -> dict[str, dict[str, Any]]:
@@ -103,21 +107,54 @@ def test_formats_are_exact_in_binary() -> None:
     assert CATALOG.facts("weight_format", "mxfp4")["weight_linear_bytes"].value == 2
 
 
-@pytest.mark.parametrize(
-    ("word", "of_128", "of_64", "of_256"),
-    [
-        ("bf16", 512, 256, 1024),
-        ("fp16", 512, 256, 1024),
-        ("fp8", 256, 128, 512),
-        ("int8-per-token-head", 264, 136, 520),
-        ("nvfp4", 144, 72, 288),
-    ],
-)
-def test_kv_formats(word: str, of_128: int, of_64: int, of_256: int) -> None:
-    facts = CATALOG.facts("kv_format", word)
-    element, scales = facts["kv_element_bytes"].value, facts["kv_head_scale_bytes"].value
-    assert isinstance(element, float) and isinstance(scales, float)
-    assert [2 * d * element + scales for d in (128, 64, 256)] == [of_128, of_64, of_256]
+def head_bytes(word: str, key: int, value: int) -> float:
+    """Bytes of one head and token in a KV format, as the metric says."""
+    facts = {name: fact.value for name, fact in CATALOG.facts("kv_format", word).items()}
+    given = {**facts, "group_key_dim": key, "group_value_dim": value}
+    columns = Columns(METRICS, {name: np.asarray([number]) for name, number in given.items()})
+    return float(columns["group_head_bytes"][0])
+
+
+# Bytes of one token and KV head, K and V together, at head sizes 128, 64 and 256.
+HEAD_BYTES = {
+    "fp32": (1024, 512, 2048),
+    "bf16": (512, 256, 1024),
+    "fp16": (512, 256, 1024),
+    "fp8": (256, 128, 512),
+    "int8-per-token-head": (264, 136, 520),
+    "fp8-per-token-head": (264, 136, 520),
+    "int4-per-token-head": (136, 72, 264),
+    "nvfp4": (144, 72, 288),
+    "turboquant-k8v4": (196, 100, 388),
+    "turboquant-4bit": (134, 70, 262),
+    "turboquant-k3v4": (118, 62, 230),
+    "turboquant-3bit": (102, 54, 198),
+    "q8-0": (272, 136, 544),
+    "q8-0-f16": (392, 196, 784),
+    "q4-0": (144, 72, 288),
+}
+# Bytes of one packed latent of 512 + 64 elements.
+LATENT_BYTES = {"fp8-ds-mla": 656, "nvfp4-ds-mla": 352, "ds-v4": 584, "ds-v4.1": 528}
+
+
+@pytest.mark.parametrize("word", HEAD_BYTES)
+def test_kv_formats(word: str) -> None:
+    found = [head_bytes(word, size, size) for size in (128, 64, 256)]
+    assert found == list(HEAD_BYTES[word])
+
+
+@pytest.mark.parametrize("word", LATENT_BYTES)
+def test_packed_latents(word: str) -> None:
+    assert head_bytes(word, 576, 0) == LATENT_BYTES[word]
+
+
+def test_every_kv_format_has_been_worked_out() -> None:
+    assert set(CATALOG.ids("kv_format")) == {*HEAD_BYTES, *LATENT_BYTES}
+
+
+def test_a_latent_without_a_packed_layout_is_stored_by_elements() -> None:
+    assert head_bytes("bf16", 576, 0) == 1152
+    assert head_bytes("fp8", 576, 0) == 576
 
 
 def test_plain_engine_carries_marked_assumptions() -> None:
@@ -128,5 +165,7 @@ def test_plain_engine_carries_marked_assumptions() -> None:
         "memory_utilization": 0.9,
         "overhead": 3 * 2**30,
         "reserve": 0,
+        "hot_experts": 0.5,
+        "hot_traffic": 0.5,
     }
     assert all(fact.confidence == "assumed" and fact.note for fact in defaults.values())

@@ -94,17 +94,17 @@ def test_twelve_thousand_cases_give_what_each_slice_of_them_gives() -> None:
 
 def test_a_column_is_computed_once_and_on_demand() -> None:
     columns = Columns(
-        metrics(), {"kv_pool": np.asarray([40.0]), "kv_reserved_gpu": np.asarray([3.0])}
+        metrics(), {"rank_concurrency": np.asarray([13.0]), "dp": np.asarray([2.0])}
     )
-    assert columns["max_concurrency"].tolist() == [13.0]
+    assert columns["max_concurrency"].tolist() == [26.0]
     assert columns["max_concurrency"] is columns["max_concurrency"]
     with pytest.raises(KeyError, match=r"peak_bf16|compute_dtype"):
         columns["peak_compute"]
 
 
 def test_a_given_metric_is_not_computed() -> None:
-    columns = Columns(metrics(), {"max_concurrency": np.asarray([9.0]), "tp": np.asarray([2.0])})
-    assert columns["concurrency_per_gpu"].tolist() == [4.5]
+    given = {"max_concurrency": np.asarray([9.0]), "gpus_per_replica": np.asarray([2.0])}
+    assert Columns(metrics(), given)["concurrency_per_gpu"].tolist() == [4.5]
 
 
 def test_given_flags_may_come_as_zeros_and_ones(tmp_path: Path) -> None:
@@ -220,7 +220,8 @@ def test_halving_the_kv_format_halves_bytes_and_leaves_operations(output: int, b
         "group_conv_channels": np.zeros_like(inputs()["group_conv_channels"]),
     }
     wide = changed(**shape)
-    narrow = changed(**shape, kv_element_bytes=inputs()["kv_element_bytes"] / 2)
+    halves = {name: inputs()[name] / 2 for name in ("kv_key_bytes", "kv_value_bytes")}
+    narrow = changed(**shape, **halves)
     for name in ("kv_per_token", "kv_read_total", "kv_stored_end", "kv_per_request"):
         assert same(narrow[name] * 2, wide[name]), name
     assert same(narrow["decode_flops_total"], wide["decode_flops_total"])
@@ -276,7 +277,7 @@ def _summary(metric: Metric) -> bool:
 def test_what_is_said_of_a_whole_plan_is_unknown_when_nothing_is_known() -> None:
     none = np.full(len(example().cases), np.nan)
     found = evaluate(
-        metrics(), inputs() | {"memory_bandwidth": none, "kv_element_bytes": none}, ladders()
+        metrics(), inputs() | {"memory_bandwidth": none, "kv_key_bytes": none}, ladders()
     )
     for name in ("best_concurrency_per_gpu", "lowest_b_star_kv", "highest_read_to_stored"):
         assert np.isnan(found[name]), name
@@ -357,10 +358,9 @@ def test_weight_bytes_agree_with_a_count_by_component(model: str) -> None:
     for fmt in ("fp8", "mxfp4", "nvfp4", "int4"):
         weight = oracle.read(CATALOG / "formats" / f"{fmt}.yaml")["weight"]
         expected = oracle.weight_bytes(entry(model), weight)
-        given = {"kv_element_bytes": 2.0}
         catalog = Catalog.open()
         widths = {n: float(f.value or 0) for n, f in catalog.facts("weight_format", fmt).items()}
-        columns = columns_of(model, "bf16", **given, **widths)
+        columns = columns_of(model, "bf16", **widths)
         assert close(columns["weight_bytes"], expected), fmt
 
 

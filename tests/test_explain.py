@@ -40,10 +40,23 @@ def case_of(plan: Plan, model: str, gpu: str = "h100-sxm") -> int:
 
 def test_formula_with_numbers_and_units(plan: Plan) -> None:
     tree = explain(plan, "max_concurrency")
-    assert tree.formula == "floordiv(kv_pool, kv_reserved_gpu)"
-    assert tree.numbers == "floordiv(56,923,957,347 byte/gpu, 2,415,919,104 byte/request/gpu)"
+    assert tree.formula == "rank_concurrency * dp if rank_concurrency < no_threshold else unknown()"
+    assert tree.numbers.startswith("23 request × 1 if 23 request < ")
     assert (tree.value, tree.exact) == (23.0, "23 request")
-    assert [one.name for one in tree.operands] == ["kv_pool", "kv_reserved_gpu"]
+    assert [one.name for one in tree.operands] == ["rank_concurrency", "no_threshold", "dp"]
+
+
+def test_the_only_stage_has_a_plain_value(plan: Plan) -> None:
+    stage = explain(plan, "stage_concurrency")
+    assert not stage.grouped and stage.rows == ()
+    assert (stage.value, stage.exact) == (23.0, "23 request")
+    assert stage.numbers.startswith(
+        "floordiv(56,923,957,347 byte/gpu, 2,415,919,104 byte/request/gpu) if "
+    )
+    group = explain(plan, "stage_group_layers", case=case_of(plan, "gemma-3-27b"))
+    assert [row.label for row in group.rows] == [
+        "group 1, sliding window", "group 2, full attention",
+    ]  # fmt: skip
 
 
 def test_numbers_give_the_value(plan: Plan) -> None:
@@ -71,9 +84,9 @@ def test_a_line_for_each_layer_group_in_use(plan: Plan) -> None:
         "group 1, sliding window", "group 2, full attention",
     ]  # fmt: skip
     assert [row.value for row in group.rows] == [425_984.0, 81_920.0]
-    assert group.rows[1].numbers == (
-        "10 × (16 × ((128/token + 128/token) × 2 byte + 0 byte/token) + 0 byte/token)"
-    )
+    assert group.rows[1].numbers == "10 × 8,192 byte/token"
+    layer = operand(tree, "group_kv_layer")
+    assert layer.rows[1].numbers == "(16 × 512 byte/token + 0 byte/token) ÷ 1 if 1 > 0 else 0"
     assert tree.numbers == "sum_of([425,984; 81,920] byte/token)"
 
 

@@ -138,7 +138,7 @@ def test_an_own_metric_stands_beside_the_built_in_ones(own: Any) -> None:
     metrics = own(metric("2 * kv_per_token", unit="byte/token"))
     extra = metrics.metrics["extra"]
     assert (extra.table, extra.origin) == ("user", "own.yaml")
-    assert "group_layers" in metrics.reach["extra"]
+    assert "group_cache_layers" in metrics.reach["extra"]
     columns = Columns(metrics, {"kv_per_token": np.asarray([10.0, 20.0])})
     assert columns["extra"].tolist() == [20.0, 40.0]
 

@@ -132,6 +132,24 @@ DROPPED = [
         "request is longer than the context limit",
         4,
     ),
+    # Qwen3-8B has 36 layers, Gemma-3-27B has 62.
+    (
+        {"layouts": [{"tp": 1}, {"pp": 40}], "batches": 4},
+        "more pipeline stages than layers",
+        2,
+    ),
+    # Neither has experts.
+    (
+        {"layouts": [{"tp": 1}, {"dp": 2, "ep": 2}], "batches": 4},
+        "expert parallel size is not a share of the ranks of a model with as many experts",
+        4,
+    ),
+    # One rank cannot divide the tokens of its heads with another.
+    (
+        {"layouts": [{"tp": 1}, {"dcp": 2}], "batches": 4},
+        "decode context parallel size does not suit the KV heads",
+        4,
+    ),
     # No GPU here computes in FP4.
     (
         {"precisions": [{}, {"compute": "fp4"}], "batches": 4},
@@ -156,15 +174,19 @@ def test_every_reason_of_the_table_is_tried_here() -> None:
 
 
 def test_what_is_unknown_drops_nothing() -> None:
-    # A model without published query heads or context, a GPU without a published domain.
+    # A model without published heads, layers or context, a GPU without a published domain.
     plan = planner.plan(Path(__file__).parents[1] / "catalogs" / "scenarios" / "example.yaml")
     case, facts = plan.cases[0], dict(plan.inputs.facts)
-    none = {"q_heads": ("model", case.model), "max_context": ("model", case.model),
-            "max_domain": ("gpu", case.gpu)}  # fmt: skip
+    case = replace(case, inputs={**case.inputs, "tp": 2.0, "pp": 2.0, "ep": 2.0, "dcp": 2.0})
+    model = ("q_heads", "max_context", "layers", "experts")
+    none = {**dict.fromkeys(model, ("model", case.model)), "max_domain": ("gpu", case.gpu)}
     for name, key in none.items():
         fact = facts[key][name]
         facts[key] = {**facts[key], name: type(fact)(None, fact.unit, (), "", "", fact.span)}
-    assert [reason for reason, drops in DROPS.items() if drops(case, facts)] == []
+    (group,) = plan.inputs.groups[case.model]
+    heads = replace(group.facts["group_kv_heads"], value=None)
+    groups = {case.model: (replace(group, facts={**group.facts, "group_kv_heads": heads}),)}
+    assert [reason for reason, drops in DROPS.items() if drops(case, facts, groups)] == []
 
 
 def test_when_nothing_is_left_the_reasons_are_the_message(scenario: Any) -> None:

@@ -26,7 +26,7 @@ from planner import saved
 from planner.planning import Plan
 from reports.numbers import NOT_APPLICABLE, UNKNOWN
 from reports.view import View, view_of
-from reports.view_layout import APPLIES_NOT, LAYOUT, SUMMARY
+from reports.view_layout import APPLIES_NOT, LAYOUT, STEPS, SUMMARY
 from reports.view_units import clean
 
 LONG, SHORT = 0, 1  # Qwen3-8B on an H100, long and short prompt
@@ -113,7 +113,9 @@ def test_each_metric_stands_in_one_section() -> None:
     plan, view = example()
     shown = [c.name for s in view.sections for t in s.tables for c in t.all_columns()]
     wanted = [m.name for m in plan.metrics.metrics.values() if not m.part_of and m.type.grain > 0]
-    assert sorted(shown) == sorted(wanted)
+    of_ranks = {n for n, (other, _) in APPLIES_NOT.items() if other in ("pp", "dp")}
+    assert set(STEPS) <= set(wanted)
+    assert sorted(shown) == sorted(set(wanted) - STEPS - of_ranks)
 
 
 def test_rows_cover_every_case_once_and_merged_ones_agree() -> None:
@@ -339,8 +341,9 @@ def test_formulas_are_set_with_labels_and_numbers() -> None:
     terms = {term.name: term for term in view.glossary}
     term = terms["b_star_kv"]
     assert term.worked == "14.10 GiB/GPU ÷ 1.125 GiB/request/GPU = 12.53 requests"
-    assert "Weights read per step, one GPU" in term.mathml and "weights_read_gpu" not in term.mathml
-    assert term.formula == "weights_read_gpu / kv_read_step_gpu"
+    assert "Weights read per step, one rank" in term.mathml
+    assert "weights_read_gpu" not in term.mathml
+    assert term.formula == "weights_read_gpu / kv_read_step_gpu * dp"
     assert "_part" not in "".join(t.mathml + t.worked for t in view.glossary)
     assert terms["read_to_stored"].worked.endswith("= 967x")
 

@@ -142,8 +142,11 @@ def given(rows: Sequence[Mapping[str, str]]) -> dict[str, Array]:
         "context": column([r["max_model_len"] for r in rows]),
         "in_flight_tokens": column([r["in_flight_tokens"] for r in rows]),
         "kv_memory": column([int(r["kv_memory_gib"]) * 2**30 for r in rows]),
-        "kv_element_bytes": column([{"bf16": 2, "fp8": 1}[r["kv_dtype"]] for r in rows]),
+        "kv_key_bytes": column([{"bf16": 2, "fp8": 1}[r["kv_dtype"]] for r in rows]),
+        "kv_value_bytes": column([{"bf16": 2, "fp8": 1}[r["kv_dtype"]] for r in rows]),
         "kv_head_scale_bytes": np.zeros(len(rows)),
+        "kv_head_round": np.ones(len(rows)),
+        "kv_latent_bytes": np.zeros(len(rows)),
         "engine_block_size": np.full(len(rows), 16.0),
         "kernel_block": column([m.kernel_block for m in models]),
         "caches_prefixes": np.asarray([r["mamba_cache_mode"] == "align" for r in rows]),
@@ -249,7 +252,8 @@ def test_catalog_models_give_the_blocks_of_the_engine(run: tuple[str, int, bool,
     ]
     inputs = {
         "tp": 1.0, "context": context, "in_flight_tokens": 16384, "kv_memory": 40 * 2**30,
-        "kv_element_bytes": 2, "kv_head_scale_bytes": 0, "engine_block_size": 16,
+        "kv_key_bytes": 2, "kv_value_bytes": 2, "kv_head_scale_bytes": 0,
+        "kv_head_round": 1, "kv_latent_bytes": 0, "engine_block_size": 16,
         "kernel_block": 64 if word == "deepseek-v3" else 16, "caches_prefixes": caches,
         "pads_pages": True,
     }  # fmt: skip
@@ -268,7 +272,8 @@ def test_tensor_parallelism_splits_state_heads_and_channels() -> None:
     [full] = [g for g in Catalog.open().groups("qwen3-next-80b") if g.kind == "full_attention"]
     slots = [{n: float(f.value or 0) for n, f in g.facts.items()} for g in (full, gdn)]
     inputs = {
-        "tp": 2.0, "kv_element_bytes": 2, "kv_head_scale_bytes": 0, "engine_block_size": 16,
+        "tp": 2.0, "kv_key_bytes": 2, "kv_value_bytes": 2, "kv_head_scale_bytes": 0,
+        "kv_head_round": 1, "kv_latent_bytes": 0, "engine_block_size": 16,
         "kernel_block": 16,
     }  # fmt: skip
     columns = Columns(

@@ -186,11 +186,9 @@ def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -
 
 
 def _where(at: Addresses, name: str) -> str:
-    if name in at.columns:
-        return "!".join(at.columns[name])
-    if name in at.slots:
-        sheet, letters = at.slots[name]
-        return f"{sheet}!{letters[0]}:{letters[-1]}"
+    if name in at.blocks:
+        sheet, letters = at.blocks[name][0], list(at.blocks[name][1].values())
+        return f"{sheet}!{letters[0]}" + (f":{letters[-1]}" if len(letters) > 1 else "")
     return at.fixed.get(name, "").replace("$", "").replace("'", "")
 
 

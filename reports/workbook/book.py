@@ -23,7 +23,7 @@ from reports.workbook.back_sheets import (
     place_plan_metrics,
     sources_sheet,
 )
-from reports.workbook.case_sheets import CASES, GROUPS, WORKINGS, CaseSheets
+from reports.workbook.case_sheets import CASES, GROUPS, STAGES, WORKINGS, CaseSheets
 from reports.workbook.catalog_sheets import SHEETS, SourceList, catalog_sheet, groups_sheet
 from reports.workbook.front_sheets import (
     COVER,
@@ -42,12 +42,13 @@ from reports.workbook.variant_sheets import VariantSheets, display_units, varian
 SUMMARY_FIRST = 60
 FIXED = (
     COVER, SUMMARY, RESULTS, INPUTS, *(spec.name for spec in SHEETS), "Layer groups", CASES, GROUPS,
-    WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
+    STAGES, WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, INPUTS, "Models", "Layer groups", "GPUs", "Engines", "Weight formats",
-    "KV formats", CASES, GROUPS, "Access", "Thresholds", "Context ladder", WORKINGS,
-    "Context ladder workings", CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
+    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
+    "Context ladder", WORKINGS, "Context ladder workings", CHECKS, "Sources", "Changes", "Glossary",
+    CONSTANTS,
 )  # fmt: skip
 
 
@@ -75,7 +76,7 @@ class _Writing:
         self.plan, self.hash = plan, str(saved["hashes"]["values"])
         self.book, self.sources = Book(), SourceList()
         self.metrics = plan.metrics
-        self.at = Addresses(len(plan.cases), SheetNames(FIXED))
+        self.at = Addresses(len(plan.cases), plan.inputs.stages, SheetNames(FIXED))
         for name, entry in self.metrics.variants.items():  # before tables of the same label
             variant_names(self.at.sheets, name, entry.label)
 
@@ -127,6 +128,7 @@ class _Writing:
     def _calculations(self, sheets: CaseSheets, variants: list[VariantSheets]) -> Table:
         cases = sheets.cases()
         sheets.groups()
+        sheets.stages()
         for variant in variants:
             table = variant.write_matrix()
             figure = self.metrics.variants[variant.name].shows[0]

@@ -52,6 +52,10 @@ def figure_format(values: Sequence[float]) -> str:
     return excel_format("figure", decimals)
 
 
+# Parallel sizes that a case id names only above 1, in its order.
+OTHER_SIZES = ("pp", "dp", "ep", "dcp")
+
+
 class CaseColumns:
     """Builds the columns of the case table in front of its metrics."""
 
@@ -118,7 +122,9 @@ class CaseColumns:
         letters = self._letters_of_keys()
         parts = [
             f"{letters['model']}{{r}}", '"/"', f"{letters['gpu']}{{r}}", '"/tp"',
-            f"{letters['tp']}{{r}}", '"/"', f"{letters['weight_format']}{{r}}", '"+"',
+            f"{letters['tp']}{{r}}",
+            *(f'IF({letters[n]}{{r}}>1,"{n}"&{letters[n]}{{r}},"")' for n in OTHER_SIZES),
+            '"/"', f"{letters['weight_format']}{{r}}", '"+"',
             f"{letters['kv_format']}{{r}}", '"+"', f"{letters['compute_dtype']}{{r}}", '"/"',
             f"{letters['context']}{{r}}", '"/"', f"{letters['cached_tokens']}{{r}}", '"+"',
             f"{letters['prompt_tokens']}{{r}}", '"+"', f"{letters['output_tokens']}{{r}}", '"/b"',
@@ -197,9 +203,7 @@ class CaseColumns:
             if column.formula and "_row}" in column.formula:
                 text = column.formula
                 for kind in PICKS:
-                    text = text.replace(
-                        f"{{{kind}_row}}", f"{self.at.columns[f'{kind}_row'][1]}{{r}}"
-                    )
+                    text = text.replace(f"{{{kind}_row}}", f"{self.at.letter(f'{kind}_row')}{{r}}")
                 columns[index] = replace(column, formula=text)
 
 

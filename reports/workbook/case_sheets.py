@@ -8,13 +8,13 @@ import numpy as np
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
-from planner.expr.check import CASE, GROUP
+from planner.expr.check import CASE, GROUP, STAGE, STAGE_GROUP
 from planner.expr.to_cells import Ref, to_cells
 from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan
 from reports.numbers import excel_format
-from reports.workbook.address import Addresses
+from reports.workbook.address import Addresses, Spot, at_spot, block, spots
 from reports.workbook.case_columns import (
     PICKS,
     CaseColumns,
@@ -38,7 +38,9 @@ from reports.workbook.tables import (
 
 CASES = "Cases"
 GROUPS = "Group workings"
+STAGES = "Stage workings"
 WORKINGS = "Check workings"
+FIRST_SPOTS = (Spot(), Spot(slot=0), Spot(0), Spot(0, 0))
 
 
 class CaseSheets:
@@ -63,13 +65,20 @@ class CaseSheets:
             before = len(self._base) if sheet == CASES else keys
             for number, metric in enumerate(metrics, before + 1):
                 self.at.place(metric.name, sheet, get_column_letter(number))
-        number = keys
-        names = [*fields_of(self.plan, "group"), None, *(m.name for m in self._group_metrics())]
+        self._place_blocks(GROUPS, [*fields_of(self.plan, "group"), "", *self._names(GROUP)], keys)
+        stages = [*fields_of(self.plan, "stage"), "", *self._names(STAGE, STAGE_GROUP)]
+        self._place_blocks(STAGES, stages, keys)
+
+    def _place_blocks(self, sheet: str, names: Sequence[str], before: int) -> None:
+        """Neighbouring columns for each figure; an empty name leaves a spacer."""
+        number = before + 1
         for name in names:
-            number += 1 if name is None else SLOTS
-            if name is not None:
-                letters = tuple(get_column_letter(number - SLOTS + k + 1) for k in range(SLOTS))
-                self.at.place_slots(name, GROUPS, letters)
+            if not name:
+                number += 1
+                continue
+            found = block(self.metrics.type_of(name).grain, self.at.stages, number)
+            self.at.blocks[name] = (sheet, found)
+            number += len(found)
 
     def _sheet_of(self, metric: Metric) -> str:
         if metric.table == "memory":
@@ -78,9 +87,13 @@ class CaseSheets:
             return WORKINGS
         return self.at.sheets.name(f"table {metric.table}", self.metrics.tables[metric.table].label)
 
-    def _group_metrics(self) -> list[Metric]:
+    def _finer(self, *grains: int) -> list[Metric]:
+        """Metrics of finer grains than a case."""
         metrics = self.metrics.in_order()
-        return [m for m in metrics if m.type.grain == GROUP and not m.variant]
+        return [m for m in metrics if m.type.grain in grains and not m.variant]
+
+    def _names(self, *grains: int) -> list[str]:
+        return [m.name for m in self._finer(*grains)]
 
     # ---- cases ---------------------------------------------------------------------------------
 
@@ -131,7 +144,7 @@ class CaseSheets:
 
     def _variant_cells(self, metric: Metric) -> list[str]:
         """A case's cells on the sheet of variants, which has a block of rows for each variant."""
-        sheet, letter = self.at.columns[metric.name]
+        sheet, letter = self.at.blocks[metric.name][0], self.at.letter(metric.name)
         times = len(self.plan.columns.variant_values[metric.variant])
         offsets = [k * self.count for k in range(times)]
         rows = ["{r}" if o == 0 else f"{{r+{o}}}" for o in offsets]
@@ -153,7 +166,7 @@ class CaseSheets:
             )
         ]  # fmt: skip
         for kind, heading in list(PICKS.items())[:2]:
-            letter = self.at.columns[kind][1]
+            letter = self.at.letter(kind)
             columns.append(
                 TableColumn(
                     kind,
@@ -163,7 +176,7 @@ class CaseSheets:
                     formula=f"{CASES}!{letter}{{r}}",
                 )
             )
-        letter = self.at.columns["workload"][1]
+        letter = self.at.letter("workload")
         columns.append(
             TableColumn(
                 "workload",
@@ -175,7 +188,7 @@ class CaseSheets:
         )
         return columns
 
-    # ---- layer groups --------------------------------------------------------------------------
+    # ---- layer groups and stages ---------------------------------------------------------------
 
     def groups(self) -> Table:
         """Slot facts and slot metrics: six neighbouring columns for each."""
@@ -183,19 +196,58 @@ class CaseSheets:
         for name, entry in fields_of(self.plan, "group").items():
             columns += self._slot_facts(name, entry)
         columns.append(spacer())
-        for metric in self._group_metrics():
-            columns += self._slot_metrics(metric)
-        declared = self.metrics.tables["groups"]
+        for metric in self._finer(GROUP):
+            columns += self._block(metric, GROUPS)
+        answers = self.metrics.tables["groups"].answers
         ws = self.book.sheet(
-            GROUPS, "Group workings",
-            f"{declared.answers} Six columns a figure, one a layer-group slot of the model.",
+            GROUPS, GROUPS,
+            f"{answers} Six columns a figure, one a layer-group slot of the model.", "calculation",
+        )  # fmt: skip
+        return self.finish(ws, columns, 4)
+
+    def stages(self) -> Table:
+        """Stage metrics: a column for each pipeline stage, six where layer groups differ too."""
+        columns = [*self.keys(), spacer()]
+        for name, entry in fields_of(self.plan, "stage").items():
+            columns += [
+                TableColumn(
+                    f"{name}{spot.label}", f"{entry.label}{spot.label}",
+                    at_spot(self.plan.columns[name], spot, self.count).astype(float),
+                    unit=unit_text(entry.unit), role="key", number_format="0",
+                )
+                for spot in spots(STAGE, self.at.stages)
+            ]  # fmt: skip
+        columns.append(spacer())
+        for metric in self._finer(STAGE, STAGE_GROUP):
+            columns += self._block(metric, STAGES)
+        ws = self.book.sheet(
+            STAGES, STAGES,
+            "How are layers, weights and caches divided over the pipeline stages of each case?",
             "calculation",
         )  # fmt: skip
         return self.finish(ws, columns, 4)
 
+    def _block(self, metric: Metric, sheet: str) -> list[TableColumn]:
+        """The neighbouring columns of a figure that is finer than a case."""
+        values = self.plan.columns[metric.name]
+        shown = metric_format(np.asarray(values, dtype=float).ravel(), metric.type)
+        return [
+            TableColumn(
+                f"{metric.name}{spot.label}", f"{metric.label}{spot.label}",
+                cell_values(at_spot(values, spot, self.count), metric.type),
+                unit=unit_text(metric.entry.unit),
+                role="note" if metric.part_of else "derived",
+                formula=to_cells(
+                    metric.tree, self.at.ref(sheet, spot), self.at.span(sheet, spot)
+                ),
+                number_format=shown, outline=0 if spot in FIRST_SPOTS else 1,
+            )
+            for spot in spots(metric.type.grain, self.at.stages)
+        ]  # fmt: skip
+
     def _slot_facts(self, name: str, entry: FieldEntry) -> list[TableColumn]:
         source = self.catalogs["groups"].span(name)
-        first = f"{CASES}!{self.at.columns['model_row'][1]}{{r}}"
+        first = f"{CASES}!{self.at.letter('model_row')}{{r}}"
         starts = self.catalogs["model"].span("first_group")
         values = self.plan.column(name)
         columns = []
@@ -214,17 +266,3 @@ class CaseSheets:
                 )
             )
         return columns
-
-    def _slot_metrics(self, metric: Metric) -> list[TableColumn]:
-        values = np.broadcast_to(self.plan.column(metric.name), (SLOTS, self.count))
-        shown = metric_format(values.astype(float), metric.type)
-        return [
-            TableColumn(
-                f"{metric.name}_{slot + 1}", f"{metric.label} [{slot + 1}]",
-                cell_values(values[slot], metric.type), unit=unit_text(metric.entry.unit),
-                role="note" if metric.part_of else "derived",
-                formula=to_cells(metric.tree, self.at.ref(GROUPS, slot), self.at.span(GROUPS)),
-                number_format=shown, outline=1 if slot else 0,
-            )
-            for slot in range(SLOTS)
-        ]  # fmt: skip

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from openpyxl.utils import get_column_letter
 
 from planner.engine import Array
-from planner.expr.check import GROUP
 from planner.expr.to_cells import Ref, to_cells
-from planner.metrics import SLOTS, Metric
+from planner.metrics import Metric
 from planner.units import parse_unit
-from reports.workbook.address import SheetNames
+from reports.workbook.address import Block, SheetNames, Spot, at_spot, block, pick, run, spots
 from reports.workbook.case_columns import (
     case_numbers,
     cell_values,
@@ -29,14 +26,6 @@ from reports.workbook.tables import (
     unknown_rule,
     verdict_rules,
 )
-
-
-@dataclass(slots=True)
-class _Place:
-    """Letters of the sheet's own columns; all other names are taken from the parent row."""
-
-    columns: dict[str, str]
-    slots: dict[str, tuple[str, ...]]
 
 
 def variant_names(sheets: SheetNames, name: str, label: str) -> tuple[str, str]:
@@ -56,7 +45,7 @@ class VariantSheets:
         self.rungs = self.plan.columns.variant_values[name]
         self.cases = len(self.plan.cases)
         self.sheet, self.workings = variant_names(self.at.sheets, name, self.variant.label)
-        self.place = _Place({}, {})
+        self.own: dict[str, Block] = {}  # all other names are taken from the parent row
 
     # ---- which columns -------------------------------------------------------------------------
 
@@ -77,17 +66,13 @@ class VariantSheets:
     def lay_out(self) -> None:
         """Fix the letters before Cases is written: its reductions point here."""
         number = 3
-        self.place.columns[self.variant.replaces] = get_column_letter(number)
+        self.own[self.variant.replaces] = {Spot(): get_column_letter(number)}
         for metric in self._wanted():
-            width = SLOTS if metric.type.grain == GROUP else 1
-            letters = tuple(get_column_letter(number + k + 1) for k in range(width))
-            number += width
-            if metric.type.grain == GROUP:
-                self.place.slots[metric.name] = letters
-            else:
-                self.place.columns[metric.name] = letters[0]
+            found = block(metric.type.grain, self.at.stages, number + 1)
+            number += len(found)
+            self.own[metric.name] = found
             if metric.variant:
-                self.at.place(metric.name, self.workings, letters[0])
+                self.at.place(metric.name, self.workings, found[Spot()])
 
     # ---- workings ------------------------------------------------------------------------------
 
@@ -143,54 +128,44 @@ class VariantSheets:
     def _values(self, metric: Metric, rung: int) -> Array:
         values = self._all(metric)
         start = rung * self.cases
-        if values.ndim == 0:
-            return np.broadcast_to(values, (self.cases,))
-        return values[..., start : start + self.cases]
+        return values[..., start : start + self.cases] if values.ndim else values
 
     def _metric(self, metric: Metric, rung: int, parent: str) -> list[TableColumn]:
         values = self._values(metric, rung)
-        whole = self._all(metric).astype(float)
+        whole = self._all(metric).astype(float).ravel()
         shown = metric_format(whole, metric.type)
-        slots = range(SLOTS) if metric.type.grain == GROUP else [None]
         unit = "" if metric.entry.unit == "1" or metric.entry.choices else metric.entry.unit
-        columns = []
-        for slot in slots:
-            suffix = "" if slot is None else f" [{slot + 1}]"
-            column = values if slot is None else np.broadcast_to(values, (SLOTS, self.cases))[slot]
-            columns.append(
-                TableColumn(
-                    f"{metric.name}{suffix}",
-                    f"{metric.label}{suffix}",
-                    cell_values(column, metric.type),
-                    unit=unit,
-                    role="note" if metric.part_of else "derived",
-                    formula=to_cells(metric.tree, self._ref(slot or 0, parent), self._span(parent)),
-                    number_format=shown,
-                    outline=1 if slot else 0,
-                )
+        return [
+            TableColumn(
+                f"{metric.name}{spot.label}",
+                f"{metric.label}{spot.label}",
+                cell_values(at_spot(values, spot, self.cases), metric.type),
+                unit=unit,
+                role="note" if metric.part_of else "derived",
+                formula=to_cells(metric.tree, self._ref(spot, parent), self._span(spot, parent)),
+                number_format=shown,
+                outline=1 if number else 0,
             )
-        return columns
+            for number, spot in enumerate(spots(metric.type.grain, self.at.stages))
+        ]
 
-    def _ref(self, slot: int, parent: str) -> Ref:
-        outside = self.at.ref(self.workings, slot, parent)
+    def _ref(self, spot: Spot, parent: str) -> Ref:
+        outside = self.at.ref(self.workings, spot, parent)
 
         def find(name: str) -> str:
-            if name in self.place.slots:
-                return f"{self.place.slots[name][slot]}{{r}}"
-            if name in self.place.columns:
-                return f"{self.place.columns[name]}{{r}}"
-            return outside(name)
+            return f"{pick(self.own[name], spot)}{{r}}" if name in self.own else outside(name)
 
         return find
 
-    def _span(self, parent: str) -> Ref:
-        outside = self.at.span(self.workings, parent)
+    def _span(self, spot: Spot, parent: str) -> Ref:
+        outside = self.at.span(self.workings, spot, parent)
 
         def find(name: str) -> str:
-            if name in self.place.slots:
-                letters = self.place.slots[name]
-                return f"{letters[0]}{{r}}:{letters[-1]}{{r}}"
-            return outside(name)
+            if name not in self.own:
+                return outside(name)
+            letters = run(self.own[name], spot)
+            first, last = f"{letters[0]}{{r}}", f"{letters[-1]}{{r}}"
+            return first if first == last else f"{first}:{last}"
 
         return find
 
@@ -236,7 +211,7 @@ class VariantSheets:
         return columns
 
     def _letter(self, name: str) -> str:
-        return self.place.columns[name]
+        return self.own[name][Spot()]
 
 
 def display_text(metric: Metric) -> str:
