@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planner import layer_kinds
 from planner.errors import Span
 from planner.figures import Figure
-from planner.records import Entry, Format, KvFormat, LayerGroup, Model
+from planner.records import Engine, Entry, Format, KvFormat, LayerGroup, Model
 from planner.yamlfile import Key
 
 # Path of each field in its entry, and the unit that its value is in.
@@ -47,6 +47,14 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
     "engine": {
         "engine_memory_basis": (("memory_basis",), "1"),
         "engine_block_size": (("block_size",), "token/block"),
+        "engine_block_rule": (("block_rule",), "1"),
+        "engine_token_line": (("token_line",), "1"),
+        "engine_budget": (("budget",), "1"),
+        "engine_latent_block": (("latent_block",), "token/block"),
+        "engine_latent_state_block": (("latent_state_block",), "token/block"),
+        "engine_batches_in_flight": (("batches_in_flight",), "1"),
+        "engine_batches_per_stage": (("batches_per_stage",), "1"),
+        "engine_null_block": (("null_block",), "block"),
     },
     "weight_format": {
         f"weight_{name}_bytes": (("weight", name), "byte/param")
@@ -66,6 +74,10 @@ DEFAULTS: dict[str, tuple[Key, str]] = {
     "reserve": (("defaults", "reserve"), "1"),
     "hot_experts": (("defaults", "hot_experts"), "1"),
     "hot_traffic": (("defaults", "hot_traffic"), "1"),
+    "batched_tokens": (("defaults", "batched_tokens"), "token/request"),
+    "prefix_caching": (("defaults", "prefix_caching"), "1"),
+    "speculative_tokens": (("defaults", "speculative_tokens"), "1/request"),
+    "checkpoint_copies": (("defaults", "checkpoint_copies"), "block/request"),
 }
 
 
@@ -118,7 +130,32 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
         total = entry.record.params.total
         known = 0.0 if total.value is not None else None
         return Fact(known, unit, total.source, "derived", _ABSENT_NOTE, span)
+    if isinstance(entry.record, Engine) and key[-1] in _PLAIN_ENGINE:
+        return _engine_fact(entry.record, str(key[-1]), unit, span)
     return Fact(None, unit, (), "", "", span)
+
+
+# What an engine entry may leave out, and what its block rule then needs: nothing of the kind.
+_PLAIN_ENGINE: dict[str, float | bool | str] = {
+    "block_rule": "plain", "token_line": "none", "budget": "total", "latent_block": 0.0,
+    "latent_state_block": 0.0, "batches_in_flight": 0.0, "batches_per_stage": 0.0,
+    "null_block": 0.0, "batched_tokens": 0.0, "prefix_caching": False, "speculative_tokens": 0.0,
+    "checkpoint_copies": 0.0,
+}  # fmt: skip
+
+
+def _engine_fact(engine: Engine, name: str, unit: str, span: Span) -> Fact:
+    """Neutral where the rule of the engine has no such part; unknown where it needs a figure."""
+    rule = engine.block_rule.value if engine.block_rule is not None else "plain"
+    needed = rule in ("groups", "flat") and name not in (
+        "budget",
+        "speculative_tokens",
+        "checkpoint_copies",
+    )
+    if needed:
+        return Fact(None, unit, (), "", "", span)
+    note = f"the rule of this engine, {rule}, has no such part" if name != "budget" else ""
+    return Fact(_PLAIN_ENGINE[name], unit, (), "assumed", note or "a share of all memory", span)
 
 
 def _kv_fact(kv: KvFormat, name: str, unit: str, span: Span) -> Fact:

@@ -260,6 +260,24 @@ class MemoryBasis(Figure):
     value: Literal["framework", "device", "marketed"] | None = None
 
 
+class BlockRule(Figure):
+    """How an engine gives out KV memory."""
+
+    value: Literal["plain", "groups", "flat", "cells"] | None = None
+
+
+class TokenLine(Figure):
+    """What an engine prints as the tokens of its KV pool."""
+
+    value: Literal["none", "blocks", "shares", "derived", "cells"] | None = None
+
+
+class Budget(Figure):
+    """What the utilisation of an engine is a share of."""
+
+    value: Literal["total", "free"] | None = None
+
+
 P = TypeVar("P", bound=Part)
 
 

@@ -39,6 +39,8 @@ FIELDS: dict[str, str] = {
     "group_run": "1",
     "group_kv_params": "param",
     "group_replicated_params": "param",
+    "group_window_slides": "1",
+    "group_state_groups": "1",
 }
 
 # What every kind may write beside its own names, and what is taken where it is absent (None:
@@ -163,7 +165,7 @@ KINDS: dict[str, LayerKind] = {
     "sliding_window": LayerKind(
         "Sliding window",
         ("q_heads", "kv_heads", "key_dim", "value_dim", "window"),
-        _ATTENTION | {"group_window": "window"},
+        _ATTENTION | {"group_window": "window", "group_window_slides": "1"},
         may_take=_ATTENTION_MAY,
         stands_for=_HEAD,
     ),
@@ -233,6 +235,7 @@ KINDS: dict[str, LayerKind] = {
         ("q_heads", "head_dim", "window"),
         _SHARED_VECTOR | {
             "group_window": "window",
+            "group_window_slides": "1",
             "group_replicated_params": "hidden_size * q_lora_rank + hidden_size * head_dim",
         },
         may_take={"q_lora_rank": None},
@@ -259,6 +262,7 @@ KINDS: dict[str, LayerKind] = {
         {
             "group_fixed_bytes": "elements * state_dtype",
             "group_window": "window",
+            "group_window_slides": "1",
             "group_replicated_params": "hidden_size * elements",
         },
         note="what the compressor keeps of the last tokens; it does not follow the KV format",
@@ -308,6 +312,7 @@ KINDS: dict[str, LayerKind] = {
         ("heads", "head_dim", "groups", "state_size", "conv_kernel", "conv_dtype", "state_dtype"),
         _CONV | _STATE | {
             "group_conv_channels": "heads * head_dim + 2 * groups * state_size",
+            "group_state_groups": "groups",
             "group_state_heads": "heads",
             "group_state_rows": "head_dim",
             "group_state_columns": "state_size",

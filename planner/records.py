@@ -10,6 +10,8 @@ from pydantic import BeforeValidator, Field, StrictStr, model_validator
 from planner import layer_kinds
 from planner.errors import nearest, one_of
 from planner.figures import (
+    BlockRule,
+    Budget,
     Bytes,
     Count,
     Dtype,
@@ -19,6 +21,7 @@ from planner.figures import (
     Params,
     Part,
     Ratio,
+    TokenLine,
     Tokens,
     Words,
     listed,
@@ -254,6 +257,10 @@ class EngineDefaults(Part):
     reserve: Ratio
     hot_experts: Ratio
     hot_traffic: Ratio
+    batched_tokens: Tokens | None = None
+    prefix_caching: Flag | None = None
+    speculative_tokens: Count | None = None
+    checkpoint_copies: Count | None = None
 
 
 class Engine(Record):
@@ -262,6 +269,14 @@ class Engine(Record):
     release: StrictStr | None = None
     memory_basis: MemoryBasis
     block_size: Tokens
+    block_rule: BlockRule | None = None
+    token_line: TokenLine | None = None
+    budget: Budget | None = None
+    latent_block: Tokens | None = None
+    latent_state_block: Tokens | None = None
+    batches_in_flight: Count | None = None
+    batches_per_stage: Count | None = None
+    null_block: Count | None = None
     defaults: EngineDefaults
 
 

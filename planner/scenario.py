@@ -212,7 +212,7 @@ class _Resolving:
         key: Key = ("assumptions", name)
         if name in self.entry.assumptions:
             self.origins[name] = Origin("given", self.place(key))
-            return self.quantity(name, self.entry.assumptions[name], key)
+            return self.assumption(name, self.entry.assumptions[name], key)
         fact = defaults.get(name)
         if fact is None or not isinstance(fact.value, float | int):
             if defaults:
@@ -223,6 +223,23 @@ class _Resolving:
             "default", f"engine {engine}", fact.source, fact.confidence, fact.note
         )
         return float(fact.value)
+
+    def assumption(self, name: str, value: Any, key: Key) -> float:
+        """A number in base units, true or false as 1 or 0, or the place of a word of a choice."""
+        field_entry = self.metrics.fields[name]
+        if field_entry.kind == "flag" and isinstance(value, bool):
+            return float(value)
+        if field_entry.kind == "choice" and value in field_entry.words:
+            return float(field_entry.words.index(value))
+        if field_entry.kind == "flag":
+            self.problems.append(self.file.problem(key, "true or false", shown(value)))
+            return 0.0
+        if field_entry.kind == "choice":
+            words = field_entry.words
+            hint = nearest(str(value), words)
+            self.problems.append(self.file.problem(key, one_of(words), shown(value), hint))
+            return 0.0
+        return self.quantity(name, value, key)
 
     def ladder(self, name: str) -> tuple[float, ...]:
         variant = self.metrics.variants[name]

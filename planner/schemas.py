@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from planner.metric_files import MetricsFile
+from planner.metric_files import FieldEntry, MetricsFile
 from planner.metrics import MetricSet
 from planner.records import Engine, Format, Gpu, Model
 from planner.records_price import Prices
@@ -78,13 +78,22 @@ def _as_written(part: dict[str, Any], kind: str) -> None:
             entry.pop("anyOf", None)
 
 
+def _written(metrics: MetricSet, name: str, entry: FieldEntry) -> dict[str, Any]:
+    """What a value of the plan looks like: true or false, a word, or a quantity."""
+    if entry.kind == "flag":
+        return {"type": "boolean"}
+    if entry.kind == "choice":
+        return {"enum": list(entry.words)}
+    return {"examples": [example(metrics.written_unit(name))]}
+
+
 def _assumptions() -> dict[str, Any]:
     """The values of the whole plan that a scenario may set, with what they mean."""
     metrics = MetricSet.load()
     return {
         name: {
             "description": f"{entry.label}. {entry.meaning}",
-            "examples": [example(metrics.written_unit(name))],
+            **_written(metrics, name, entry),
         }
         for name, entry in metrics.fields.items()
         if entry.entity == "plan"

@@ -41,7 +41,7 @@ class Facts:
         plan = [n for n, f in fields.items() if f.entity == "plan"]
         cases = [n for n, f in fields.items() if f.entity == "case" and self._is_chosen(n)]
         ladders = list(self.metrics.variants)
-        found = [self._assumption(n, self._shown(n, [self.plan.inputs.plan[n]]), n) for n in plan]
+        found = [self._assumption(n, self._of_plan(n), n) for n in plan]
         found += [self._assumption(n, self._of_cases(n), n) for n in cases]
         for name in ladders:
             replaced = self.metrics.variants[name].replaces
@@ -53,6 +53,12 @@ class Facts:
         """Whether an input is worth a line: parallel sizes that are 1 in every case are not."""
         sizes = {case.inputs.get(name) for case in self.plan.cases}
         return name not in SIZES or sizes != {1.0}
+
+    def _of_plan(self, name: str) -> str:
+        value = self.plan.value(name)
+        if isinstance(value, bool | str):
+            return text_of(value, "flag" if isinstance(value, bool) else "word")
+        return self._shown(name, [self.plan.inputs.plan[name]])
 
     def _of_cases(self, name: str) -> str:
         values = list(dict.fromkeys(case.inputs[name] for case in self.plan.cases))

@@ -14,6 +14,7 @@ LAYOUT: dict[str, tuple[str, ...]] = {
     "groups": (
         "group_kv_per_token", "group_kv_per_token_gpu", "group_heads_per_gpu", "group_tokens_kept",
         "group_blocks_per_request", "group_layer_reserved_gpu", "group_state_per_request",
+        "page_bytes", "kind_block_tokens", "kind_groups", "kind_blocks_decode",
         "group_read_cap", "group_tokens_step", "group_steps_open", "group_tokens_read",
         "group_tokens_end", "group_attention_flops", "group_state_flops", "group_head_bytes",
     ),
@@ -28,6 +29,11 @@ LAYOUT: dict[str, tuple[str, ...]] = {
         "kv_per_token_gpu", "token_capacity", "memory_left", "memory_total", "memory_basis",
         "memory_requested", "memory_outside", "weight_bytes", "weights_linear", "weights_experts",
         "weights_wide", "rank_concurrency", "rank_batch", "ledger_gap",
+    ),
+    "blocks": (
+        "pool_blocks", "block_bytes", "block_tokens", "groups_in_pool", "request_blocks",
+        "request_blocks_decode", "kv_resident_gpu", "pool_concurrency", "pool_concurrency_decode",
+        "pool_tokens", "tokens_in_flight", "state_copies",
     ),
     "access": (
         "context_start", "decode_steps", "weights_read", "kv_read_step", "kv_read_total",
@@ -56,7 +62,10 @@ STEPS: frozenset[str] = frozenset((
     "stage_group_caches", "attention_kv", "attention_kv_gpu", "attention_replicated",
     "attention_share", "stage_attention_layers", "attention_layers", "state_share", "moe_layers",
     "stage_moe_layers", "moe_share", "dense_share", "layer_share", "experts_share_gpu",
-    "experts_hot", "experts_cold",
+    "experts_hot", "experts_cold", "groups_rule", "kind_window", "state_channels_gpu",
+    "layer_state_bytes", "kernel_block", "block_floor", "largest_page", "pages_pad",
+    "widest_page", "longest_window", "one_kind", "smallest_kind", "layers_per_group",
+    "kind_blocks", "stage_block_bytes", "stage_blocks", "stage_left", "pool_cells",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
@@ -81,12 +90,36 @@ APPLIES_NOT: dict[str, tuple[str, float | str]] = {
     "stage_kv_per_token": ("pp", 1.0),
     "stage_reserved": ("pp", 1.0),
     "stage_concurrency": ("pp", 1.0),
+    **dict.fromkeys(
+        (
+            "pool_blocks",
+            "block_bytes",
+            "block_tokens",
+            "groups_in_pool",
+            "request_blocks",
+            "request_blocks_decode",
+            "kv_resident_gpu",
+            "pool_concurrency",
+            "pool_concurrency_decode",
+            "tokens_in_flight",
+            "state_copies",
+            "page_bytes",
+            "kind_block_tokens",
+            "kind_groups",
+            "kind_blocks_decode",
+        ),
+        ("groups_rule", 0.0),
+    ),
+    "pool_tokens": ("engine_token_line", "none"),
 }
 """Metric: another column and the value of it at which the metric does not apply to a row.
 
 Figures of a pipeline stage stand where there are several: of the only stage they are those of the
 case. Figures of stages and ranks that apply to no case of a plan are left out.
 """
+
+LEFT_OUT = frozenset(("pp", "dp", "groups_rule", "engine_token_line"))
+"""What a figure depends on that is left out where it applies to no case of a plan."""
 
 NEVER_SHOWN = "no_threshold"
 """The constant that stands for "no bound" inside formulas; a cell that holds it does not apply."""

@@ -23,7 +23,15 @@ from reports.view_grid import (
     Value,
     text_of,
 )
-from reports.view_layout import APPLIES_NOT, LAYOUT, NEVER_SHOWN, ON_TILES, STEPS, SUMMARY
+from reports.view_layout import (
+    APPLIES_NOT,
+    LAYOUT,
+    LEFT_OUT,
+    NEVER_SHOWN,
+    ON_TILES,
+    STEPS,
+    SUMMARY,
+)
 from reports.view_parts import (
     Figure,
     Section,
@@ -115,7 +123,7 @@ class Tables:
 
     def _applies(self, metric: Metric) -> bool:
         """Whether a figure of stages or ranks says something of any case."""
-        if APPLIES_NOT.get(metric.name, ("",))[0] not in ("pp", "dp"):
+        if APPLIES_NOT.get(metric.name, ("",))[0] not in LEFT_OUT:
             return True
         every = [(case, 0, 0) for case in range(len(self.plan.cases))]
         return len(self._absent(metric.name, every)) < len(every)

@@ -26,7 +26,7 @@ from planner import saved
 from planner.planning import Plan
 from reports.numbers import NOT_APPLICABLE, UNKNOWN
 from reports.view import View, view_of
-from reports.view_layout import APPLIES_NOT, LAYOUT, STEPS, SUMMARY
+from reports.view_layout import APPLIES_NOT, LAYOUT, LEFT_OUT, STEPS, SUMMARY
 from reports.view_units import clean
 
 LONG, SHORT = 0, 1  # Qwen3-8B on an H100, long and short prompt
@@ -113,7 +113,7 @@ def test_each_metric_stands_in_one_section() -> None:
     plan, view = example()
     shown = [c.name for s in view.sections for t in s.tables for c in t.all_columns()]
     wanted = [m.name for m in plan.metrics.metrics.values() if not m.part_of and m.type.grain > 0]
-    of_ranks = {n for n, (other, _) in APPLIES_NOT.items() if other in ("pp", "dp")}
+    of_ranks = {n for n, (other, _) in APPLIES_NOT.items() if other in LEFT_OUT}
     assert set(STEPS) <= set(wanted)
     assert sorted(shown) == sorted(set(wanted) - STEPS - of_ranks)
 

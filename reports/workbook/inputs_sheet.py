@@ -9,7 +9,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 
 from planner.inputs import Origin
 from planner.metric_files import FieldEntry
-from planner.planning import Plan
+from planner.planning import Plan, Value
 from reports.workbook.address import Addresses
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import Role
@@ -126,6 +126,8 @@ def _rule(row: _Row) -> DataValidation | None:
         return DataValidation("whole", operator="between", formula1="1", formula2="100000000")
     if row.entry.words:
         return DataValidation("list", formula1=f'"{",".join(row.entry.words)}"')
+    if row.entry.kind == "flag":
+        return DataValidation("list", formula1='"TRUE,FALSE"')
     if row.entry.range is None:
         return None
     low, high = row.entry.range
@@ -136,11 +138,16 @@ def _rule(row: _Row) -> DataValidation | None:
 
 def _assumptions(plan: Plan) -> list[_Row]:
     return [
-        _Row(name, plan.metrics.fields[name].label, float(value), plan.metrics.fields[name].unit,
-             plan.metrics.fields[name].meaning, plan.inputs.origins.get(name),
+        _Row(name, plan.metrics.fields[name].label, _cell(plan.value(name)),
+             plan.metrics.fields[name].unit, plan.metrics.fields[name].meaning, plan.inputs.origins.get(name),
              plan.metrics.fields[name])
-        for name, value in plan.inputs.plan.items()
+        for name in plan.inputs.plan
     ]  # fmt: skip
+
+
+def _cell(value: Value) -> Scalar:
+    """An assumption as its cell holds it."""
+    return "unknown" if value is None else value
 
 
 def _engine(plan: Plan) -> list[_Row]:
