@@ -13,6 +13,7 @@ from planner.errors import InputError, Problem, Span
 from planner.facts import Fact, GroupFacts
 from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, MetricSet
+from planner.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,18 @@ class Source:
     title: str
     url: str = ""
     read: str = ""
+
+
+def sources_of(record: Record) -> dict[str, Source]:
+    """The sources of a catalog entry; one that was read elsewhere says where it was quoted."""
+    known = record.sources
+    return {
+        name: Source(
+            f"{one.title}, quoted in {known[one.via].title}" if one.via else one.title,
+            one.url or "", one.read or "",
+        )
+        for name, one in known.items()
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
