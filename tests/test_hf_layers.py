@@ -61,6 +61,12 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
             {(FULL, KV, 0, 1): 6, (WINDOW, KV, 64, 1): 2},
         ),
         (
+            "qwen2_moe", {"sliding_window": 64, "use_sliding_window": True, "max_window_layers": 5},
+            {(FULL, KV, 0, 1): 5, (WINDOW, KV, 64, 1): 3},
+        ),
+        ("qwen3_moe", {"sliding_window": 64}, {(FULL, KV, 0, 1): 8}),
+        ("qwen3_moe", {"sliding_window": 64, "use_sliding_window": True}, {(WINDOW, KV, 64, 1): 8}),
+        (
             "gemma2", {"sliding_window": 64, "head_dim": 16},
             {(WINDOW, KV, 64, 1): 4, (FULL, KV, 0, 1): 4},
         ),
