@@ -14,10 +14,14 @@ from typing import Any
 
 import pytest
 import yaml
-from support.hf import summary
+from support.hf import summary, value
 
 from planner.errors import InputError
+from planner.importers.counts_attention import Gqa
+from planner.importers.counts_families import STACKS
+from planner.importers.counts_parts import linear, on
 from planner.importers.hf_config import parse_config
+from planner.importers.hf_layers import layer_groups
 from planner.importers.huggingface import import_model
 
 OUTER = ("model_type", "architectures", "vision_config", "quantization_config")
@@ -157,6 +161,28 @@ def test_layer_groups_of_every_collected_configuration(
         name: message for name, (message, _) in REFUSED.items()
     }
     assert {r[0] for r in blocks if r[2] == "differs"} == set(DIFFERS)
+
+
+def test_key_and_value_projections_by_a_second_route(shared: Path) -> None:
+    """The rules of layer kinds give what the counting blocks give, layer by layer."""
+    compared = set()
+    for sample in samples(shared):
+        config = parse_config(sample.text, sample.name)
+        stack = STACKS.get(config.model_type)
+        block = stack.layer[0] if stack else None
+        if not isinstance(block, Gqa) or sample.name in REFUSED:
+            continue
+        hidden, total = config.whole("hidden_size"), 0
+        for layer in range(config.whole("num_hidden_layers")):
+            heads = block.heads(config, layer)
+            total += linear(hidden, heads.keys + heads.values, on(config, block.bias))
+        found = sum(
+            (group.layers - group.shared) * value(group, "kv_params", hidden)
+            for group in layer_groups(config)
+        )
+        assert found == total, sample.name
+        compared.add(config.model_type)
+    assert len(compared) >= 30
 
 
 def test_every_collected_configuration_becomes_an_entry(shared: Path, tmp_path: Path) -> None:
