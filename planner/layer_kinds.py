@@ -151,6 +151,8 @@ _SHARED_VECTOR = {
     "group_key_dim": "head_dim",
     "group_score_dim": "head_dim",
     "group_mix_dim": "head_dim",
+    "group_prefill_score_dim": "head_dim",
+    "group_prefill_mix_dim": "head_dim",
 }
 _CONV = {"group_conv_taps": "conv_kernel - 1", "group_conv_element_bytes": "conv_dtype"}
 _STATE = {"group_state_element_bytes": "state_dtype"}
@@ -196,6 +198,8 @@ KINDS: dict[str, LayerKind] = {
             "group_q_heads": "q_heads",
             "group_score_dim": "key_dim",
             "group_mix_dim": "value_dim",
+            "group_prefill_score_dim": "key_dim",
+            "group_prefill_mix_dim": "value_dim",
             "group_cache_layers": "0",
         },
         stands_for=_HEAD,
@@ -254,6 +258,7 @@ KINDS: dict[str, LayerKind] = {
             "group_q_heads": "index_heads",
             "group_fixed_bytes": "key_bytes",
             "group_score_dim": "index_head_dim",
+            "group_prefill_score_dim": "index_head_dim",
             "group_tokens_per_state": "tokens_per_state",
             "group_replicated_params": (
                 "index_query_size * index_heads * index_head_dim + hidden_size * index_heads"

@@ -265,7 +265,7 @@ def _refusal(
 
 
 def _value(data: Any, path: Key) -> Any:
-    return _at(data, path[:-1]).get(path[-1])
+    return _at(data, path[:-1]).get(str(path[-1]))
 
 
 def _short(value: Any) -> str:
