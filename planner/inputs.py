@@ -13,6 +13,7 @@ from planner.errors import InputError, Problem, Span
 from planner.facts import Fact, GroupFacts
 from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, MetricSet
+from planner.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,18 @@ class Source:
     title: str
     url: str = ""
     read: str = ""
+
+
+def sources_of(record: Record) -> dict[str, Source]:
+    """The sources of a catalog entry; one that was read elsewhere says where it was quoted."""
+    known = record.sources
+    return {
+        name: Source(
+            f"{one.title}, quoted in {known[one.via].title}" if one.via else one.title,
+            one.url or "", one.read or "",
+        )
+        for name, one in known.items()
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,7 @@ def _experts_divide(case: Case, facts: Facts) -> bool:
 
 
 def _context_divides(case: Case, groups: tuple[GroupFacts, ...]) -> bool:
-    """Latents (vLLM 0.33.0), or head groups with more ranks than KV heads (kv_semantics 2.6)."""
+    """Latents (vLLM 0.33.0), or head groups with more ranks than KV heads."""
     dcp, tp = _number(case, "dcp"), _number(case, "tp")
     if dcp == 1:
         return True
@@ -152,7 +165,7 @@ DROPS: dict[str, Test] = {
         sum(_number(case, f"{p}_tokens") for p in ("cached", "prompt", "output"))
         > _number(case, "context")
     ),
-    "GPU has no native path for the compute dtype": lambda case, facts, groups: (
+    "GPU has no dense peak on record for the compute dtype": lambda case, facts, groups: (
         facts["gpu", case.gpu][f"peak_{case.inputs['compute_dtype']}"].value is None
     ),
 }

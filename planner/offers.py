@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.catalog import Catalog
 from planner.facts import Fact, GroupFacts
-from planner.inputs import Source
+from planner.inputs import Source, sources_of
 from planner.planning import Plan
 
 OFFERED = ("model", "gpu", "engine", "weight_format", "kv_format")
@@ -47,8 +47,5 @@ def offers(plan: Plan, catalog: Catalog | None = None) -> dict[str, list[Offer]]
 
 def _from_catalog(catalog: Catalog, kind: str, word: str) -> Offer:
     record = catalog.entry(kind, word).record
-    sources = {
-        name: Source(s.title, s.url or "", s.read or "") for name, s in record.sources.items()
-    }
     groups = catalog.groups(word) if kind == "model" else ()
-    return Offer(kind, word, record.label, catalog.facts(kind, word), sources, groups)
+    return Offer(kind, word, record.label, catalog.facts(kind, word), sources_of(record), groups)

@@ -16,7 +16,7 @@ from planner.facts import Fact, GroupFacts
 from planner.figures import (
     shown,
 )
-from planner.inputs import DROPS, Case, Inputs, Origin, Source
+from planner.inputs import DROPS, Case, Inputs, Origin, Source, sources_of
 from planner.metric_files import FieldEntry
 from planner.metrics import MetricSet
 from planner.scenario_file import LayoutEntry, PrecisionEntry, ScenarioEntry
@@ -81,10 +81,7 @@ class _Resolving:
             facts = self.catalog.facts(kind, record.id)
             self.facts[kind, record.id] = {n: _placed(fact) for n, fact in facts.items()}
             self.labels[kind, record.id] = record.label
-            self.sources[kind, record.id] = {
-                name: Source(s.title, s.url or "", s.read or "")
-                for name, s in record.sources.items()
-            }
+            self.sources[kind, record.id] = sources_of(record)
             if kind == "model":
                 self.groups[record.id] = tuple(
                     replace(group, facts={n: _placed(fact) for n, fact in group.facts.items()})
