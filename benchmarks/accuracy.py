@@ -13,7 +13,7 @@ import importlib
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path[:0] = [str(Path(__file__).resolve().parents[n]) for n in (0, 1)]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     good = True
     for name, path in parts.items():
         if path is not None:
-            part = importlib.import_module(f"benchmarks.{name}")
+            part = importlib.import_module(name)
             good = bool(part.main(path)) and good
     return 0 if good else 1
 

@@ -10,23 +10,21 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from accuracy_names import Names
 
 from planner.catalog import Catalog, Fact, GroupFacts
-from planner.engine import Columns
+from planner.engine import Array, Columns
 from planner.errors import Span
+from planner.expr.check import STAGE
 from planner.inputs import Case, Inputs
 from planner.metrics import MetricSet
 from planner.records import Model
 
 GIB = 2**30
 Row = Mapping[str, Any]
-BLOCK_RULE = Path(__file__).resolve().parents[1] / "tests" / "rules" / "vllm_blocks.yaml"
-"""vLLM's block rule in the formula language; read while the built-in metrics hold none."""
 STATES_CACHED_SINCE = (0, 27)
 """vLLM pull request 50991 (2026-08-04, after 0.26.0) caches prefixes of hybrids by default."""
 STATES_CACHED_DATE = "2026-08-04"
@@ -34,14 +32,12 @@ TWO_BATCHES_SINCE = (0, 33)
 """Tokens of two batches in flight; earlier releases reserve one (kv_semantics 1.4)."""
 
 
+PLAN_SETTINGS = ("prefix_caching",)
+"""Settings of a row that are inputs of the whole plan."""
+
+
 class UnscorableError(Exception):
     """A row from which nothing can be computed, with the reason."""
-
-
-def load_metrics() -> MetricSet:
-    """The built-in metrics, with vLLM's block rule where they have none of their own."""
-    metrics = MetricSet.load([])
-    return metrics if "pool_blocks" in metrics.metrics else MetricSet.load([BLOCK_RULE])
 
 
 def engine_of(row: Row) -> str:
@@ -83,11 +79,18 @@ class Prepared:
             return None
         columns = self.columns
         if other:
-            given = {k: np.asarray([v]) for k, v in other.items()}
+            given = {k: self._column(k, v) for k, v in other.items()}
             columns = Columns(self.metrics, {**self.given, **given})
         values = np.asarray(columns[name], dtype=float)
         number = float(values.reshape(-1)[0])
         return None if np.isnan(number) else number
+
+    def _column(self, name: str, value: float) -> Array:
+        """The value in the shape of the name: of every stage, of the plan, or of the case."""
+        if self.metrics.type_of(name).grain == STAGE:
+            stages = self.given["stage_index"].shape[0]
+            return np.full((stages, 1, 1), value)
+        return np.asarray(value) if name in PLAN_SETTINGS else np.asarray([value])
 
     @property
     def one_kind(self) -> bool:
@@ -104,7 +107,7 @@ class Cases:
 
     def __init__(self, catalog: Catalog | None = None, metrics: MetricSet | None = None) -> None:
         self.catalog = catalog or Catalog.open([])
-        self.metrics = metrics or load_metrics()
+        self.metrics = metrics or MetricSet.load([])
         self.names = Names(self.catalog)
 
     @cached_property
@@ -135,6 +138,8 @@ class Cases:
         if kv and kv.values != kv.keys:
             facts = self.catalog.facts("kv_format", kv.values)
             given["kv_value_bytes"] = np.asarray([facts["kv_value_bytes"].value], dtype=float)
+        given["tokens_in_flight"] = np.asarray([settings["tokens_in_flight"]], dtype=float)
+        given |= {name: np.asarray(settings[name], dtype=float) for name in PLAN_SETTINGS}
         if self._stated_block(row, groups):
             given["engine_block_size"] = np.asarray([float(row["block_size"])])
         return Prepared(
@@ -161,8 +166,6 @@ class Cases:
                 facts["group_value_dim"] = replace(facts["group_mix_dim"], unit="1/token")
             elif group.kind == "mla" and mode == "0":
                 facts |= _expanded(facts, entry)
-            slides = bool(facts["group_window"].value) and group.kind != "chunked_local"
-            facts.setdefault("group_window_slides", _fact(float(slides)))
             found.append(replace(group, facts=facts))
         return tuple(found)
 
@@ -180,8 +183,6 @@ class Cases:
         cached = _caches_states(row, number)
         if states:
             assumed.append(f"prefix caching of states {'on' if cached else 'off'}")
-        kinds = {g.kind for g in groups}
-        kernel = (128 if states else 64) if "mla" in kinds else 16
         tp, dp = float(row.get("tp") or 1), float(row.get("dp") or 1)
         if engine_of(row) == "sglang" and dp > 1:
             tp = tp / dp  # SGLang's tp counts the ranks of all attention data-parallel groups
@@ -190,9 +191,7 @@ class Cases:
             "dcp": float(row.get("dcp") or 1), "compute_dtype": "bf16",
             "context": float(row.get("max_model_len") or np.nan),
             "cached_tokens": 0.0, "prompt_tokens": 1.0, "output_tokens": 1.0, "batch": 1.0,
-            "in_flight_tokens": float(batched or 0) * batches,
-            "kernel_block": float(kernel), "caches_prefixes": float(cached),
-            "pads_pages": 1.0, "kv_memory": np.nan,
+            "tokens_in_flight": float(batched or 0) * batches, "prefix_caching": float(cached),
         }  # fmt: skip
 
     def _default_batched(self, gpu: str | None) -> int:

@@ -171,7 +171,8 @@ def _line(p: Prepared, given: dict[str, float]) -> float | None:
     blocks, size = p.value("pool_blocks", **given), p.value("block_tokens", **given)
     report = p.row.get("token_report")
     if report == "concurrency_x_max_model_len":
-        return p.value("pool_tokens", **given)
+        times, context = p.value("pool_concurrency", **given), p.value("context", **given)
+        return None if times is None or context is None else times * context
     if blocks is None or size is None:
         return None
     if report == "blocks_over_groups":
@@ -202,12 +203,12 @@ def tokens_of_pool(p: Prepared) -> Score | None:
     tokens = _need(_seen(p.row, "kv_tokens"), "tokens not printed")
 
     def planned(**other: float) -> float | None:
-        return _line(p, {"kv_memory": pool, **other})
+        return _line(p, {"stage_pool": pool, **other})
 
     ours = _need(planned(), "block rule of the kinds")
-    high = planned(kv_memory=pool + HALF_DIGIT * GIB) or ours
-    low = planned(kv_memory=max(1.0, pool - HALF_DIGIT * GIB)) or ours
-    size = p.value("block_tokens", kv_memory=pool) or 0
+    high = planned(stage_pool=pool + HALF_DIGIT * GIB) or ours
+    low = planned(stage_pool=max(1.0, pool - HALF_DIGIT * GIB)) or ours
+    size = p.value("block_tokens", stage_pool=pool) or 0
     span = max(high - ours, ours - low) + size
     return _score(p, TOKENS, ours, tokens, span, _other_setting(p, planned, tokens, span))
 
@@ -224,15 +225,15 @@ def concurrency(p: Prepared) -> Score:
     if count is not None:
         given["pool_blocks"] = count
     elif pool is not None:
-        given["kv_memory"] = pool
+        given["stage_pool"] = pool
 
     def planned(**other: float) -> float | None:
         return p.value("pool_concurrency", **{**given, **other})
 
     ours = _need(planned(), "block rule of the kinds")
     span = HALF_DIGIT
-    if "kv_memory" in given and pool is not None:
-        span += (planned(kv_memory=pool + HALF_DIGIT * GIB) or ours) - ours
+    if "stage_pool" in given and pool is not None:
+        span += (planned(stage_pool=pool + HALF_DIGIT * GIB) or ours) - ours
     return _score(p, CONCURRENCY, ours, times, span, _other_setting(p, planned, times, span))
 
 
@@ -271,12 +272,12 @@ def _other_setting(
         found = planned(**other)
         return found is not None and abs(found - measured) - span <= AIMS[TOKENS] * measured
 
-    cached = p.value("caches_prefixes")
-    if meets(caches_prefixes=0.0 if cached else 1.0):
+    cached = p.value("prefix_caching")
+    if meets(prefix_caching=0.0 if cached else 1.0):
         return f"{_UNSTATED}prefix caching {'off' if cached else 'on'} meets the log"
-    flight = float(p.value("in_flight_tokens") or 0)
+    flight = float(p.value("tokens_in_flight") or 0)
     for words, times in (("twice", 2.0), ("half", 0.5)):
-        if meets(in_flight_tokens=times * flight):
+        if meets(tokens_in_flight=times * flight):
             return f"{words} the tokens in flight meet the log"
     check = p.row.get("check") or {}
     if check.get("verdict") == "rounding or rank spread":

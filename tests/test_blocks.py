@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from accuracy_reference import answers, catalog_slots, inputs, printed_tokens
 from support.command import SMALL
 
 import planner
-from benchmarks.accuracy_reference import answers, catalog_slots, inputs, printed_tokens
 from planner import layer_kinds
 from planner.engine import Array, Columns
 from planner.errors import InputError

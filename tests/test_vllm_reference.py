@@ -15,11 +15,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from support.calculators import calculate_cells
-from support.shared import shared_folder
-from support.xlsx import Value
-
-from benchmarks.accuracy_reference import (
+from accuracy_reference import (
     ANSWERS,
     TOKEN_LINE,
     answers,
@@ -29,6 +25,10 @@ from benchmarks.accuracy_reference import (
     printed_tokens,
     read_rows,
 )
+from support.calculators import calculate_cells
+from support.shared import shared_folder
+from support.xlsx import Value
+
 from planner import yamlfile
 from planner.engine import Array, Columns
 from planner.expr.check import CASE, GROUP, STAGE_GROUP
