@@ -40,7 +40,7 @@ def test_group_facts_and_engine_defaults_are_declared_fields(repository: Path) -
     fields = declared(repository)
     groups = {n: f["unit"] for n, f in fields.items() if f["entity"] == "group"}
     assert groups == layer_kinds.FIELDS
-    assert {n: fields[n]["unit"] for n in DEFAULTS} == {
+    assert {n: fields[n].get("unit", "1") for n in DEFAULTS} == {
         n: unit for n, (_, unit) in DEFAULTS.items()
     }
     for word in CATALOG.ids("model"):
@@ -172,5 +172,9 @@ def test_plain_engine_carries_marked_assumptions() -> None:
         "reserve": 0,
         "hot_experts": 0.5,
         "hot_traffic": 0.5,
+        "batched_tokens": 8192,
+        "prefix_caching": True,
+        "speculative_tokens": 0,
+        "checkpoint_copies": 0,
     }
     assert all(fact.confidence == "assumed" and fact.note for fact in defaults.values())

@@ -27,7 +27,7 @@ def test_an_explanation_has_a_line_for_each_stage(shown: Plan) -> None:
     tree = explain(shown, "stage_concurrency", case)
     assert [row.label for row in tree.rows] == ["stage 1", "stage 2"]
     assert [row.value for row in tree.rows] == stages(shown, "stage_concurrency", case)
-    assert all(row.numbers.startswith("floordiv(") for row in tree.rows)
+    assert all("floordiv(" in row.numbers for row in tree.rows)
     group = explain(shown, "stage_group_layers", case)
     assert [row.label for row in group.rows] == [
         "stage 1, group 1, sliding window", "stage 1, group 2, full attention",
