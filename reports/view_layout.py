@@ -65,7 +65,9 @@ STEPS: frozenset[str] = frozenset((
     "experts_hot", "experts_cold", "groups_rule", "kind_window", "state_channels_gpu",
     "layer_state_bytes", "kernel_block", "block_floor", "largest_page", "pages_pad",
     "widest_page", "longest_window", "one_kind", "smallest_kind", "layers_per_group",
-    "kind_blocks", "stage_block_bytes", "stage_block_requests", "stage_blocks", "stage_left", "pool_cells",
+    "kind_blocks", "stage_block_bytes", "stage_block_requests", "stage_room", "stage_plain_reserved", "group_plain_blocks",
+    "group_plain_reserved", "flat_gap", "cells_gap", "kind_straddle", "kind_reach", "kind_tokens",
+    "kind_tokens_decode", "padded_page", "largest_state", "largest_token", "stage_blocks", "stage_left", "pool_cells",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
