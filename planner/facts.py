@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planner import layer_kinds
@@ -117,7 +117,7 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
     if isinstance(entry.record, Model) and key[0] in _ABSENT_IS_ZERO:
         total = entry.record.params.total
         known = 0.0 if total.value is not None else None
-        return Fact(known, unit, total.source, "derived", _ABSENT_NOTE, span)
+        return Fact(known, unit, total.source, _confidence([total]), _ABSENT_NOTE, span)
     return Fact(None, unit, (), "", "", span)
 
 
@@ -130,6 +130,12 @@ def _kv_fact(kv: KvFormat, name: str, unit: str, span: Span) -> Fact:
         return _from_figure(base, unit, span)
     neutral, note = {"round": (1.0, "whole bytes"), "latent": (0.0, "stored by elements")}[name]
     return Fact(neutral, unit, base.source, base.confidence or "", note, span)
+
+
+def _confidence(used: Iterable[Figure]) -> str:
+    """Confidence of what follows from these figures: what one of them was recalled as stays so."""
+    words = {figure.confidence for figure in used}
+    return next((word for word in ("assumed", "recalled") if word in words), "derived")
 
 
 def _from_figure(figure: Figure, unit: str, span: Span) -> Fact:
@@ -174,7 +180,8 @@ def _everywhere(model: Model, group: LayerGroup) -> dict[str, Figure]:
         return {}
     if group.layers.value != model.layers.value:
         return {}
-    derived = {"confidence": "derived", "note": "the group takes every layer of the model"}
+    confidence = _confidence([group.layers, model.layers])
+    derived = {"confidence": confidence, "note": "the group takes every layer of the model"}
     places = {"first": 0.0, "period": 1.0, "run": 1.0}
     return {
         name: group.layers.model_copy(update={"value": place, **derived})
@@ -217,4 +224,4 @@ def _derived(
     if rule.isidentifier() and len(used) == 1:
         return Fact(value, unit, source, used[0].confidence or "", used[0].note, span)
     note = rule or "no such part in a layer of this kind"
-    return Fact(value, unit, source, "derived", note, span)
+    return Fact(value, unit, source, _confidence(used), note, span)

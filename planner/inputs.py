@@ -122,7 +122,7 @@ def _experts_divide(case: Case, facts: Facts) -> bool:
 
 
 def _context_divides(case: Case, groups: tuple[GroupFacts, ...]) -> bool:
-    """Latents (vLLM 0.33.0), or head groups with more ranks than KV heads (kv_semantics 2.6)."""
+    """Latents (vLLM 0.33.0), or head groups with more ranks than KV heads."""
     dcp, tp = _number(case, "dcp"), _number(case, "tp")
     if dcp == 1:
         return True

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from planner.errors import Problem, nearest
 from planner.figures import Figure
+from planner.layer_kinds import KINDS
 from planner.records import Entry, Format, LayerGroup, Model
 from planner.yamlfile import Key
 
@@ -52,9 +53,32 @@ def _layers(entry: Entry, model: Model) -> Iterator[Problem]:
         if count > total:
             key = ("layer_groups", index, "layers")
             yield _at(entry, key, f"at most the {total:.0f} layers of the model", f"{count:.0f}")
-    if sum(known) < total:
+    if sum(known) < total and not _rest_is_bare(model):
         expected = f"groups that cover the {total:.0f} layers of the model"
         yield _at(entry, ("layer_groups",), expected, f"{sum(known):.0f} layers")
+
+
+def _rest_is_bare(model: Model) -> bool:
+    """Whether layers of no group can be without a mixer: the groups account for all mixers.
+
+    Searched and hybrid models have layers of feed-forward alone. Then the projections of the groups
+    fill the attention parameters, and the state parameters fall evenly on the layers with a state.
+    """
+    states = [group for group in model.layer_groups if _keeps_state(group)]
+    mixers = [group for group in model.layer_groups if group not in states]
+    found = [_matrices(model, group) for group in mixers if group.kind in _PLAIN_KINDS]
+    stated, held = _number(model.params.attention) or 0.0, _number(model.params.state) or 0.0
+    if len(found) < len(mixers) or None in found:
+        return False
+    needed = sum(one.heads * one.per_head + one.rest for one in found if one)
+    layers = sum(_number(group.layers) or 0.0 for group in states)
+    even = not held if not layers else held % layers == 0
+    return even and stated <= needed * _ATTENTION_SLACK
+
+
+def _keeps_state(group: LayerGroup) -> bool:
+    kind = KINDS[group.kind]
+    return bool(kind.rule("group_state_heads") or kind.rule("group_conv_taps"))
 
 
 # ---- heads -------------------------------------------------------------------------------------
@@ -181,12 +205,13 @@ def formats(entries: Sequence[Entry]) -> Iterator[Problem]:
                 yield _at(entry, key, expected, f"{size:g} byte", "8 bits are a byte")
 
 
-def _sizes(record: Format) -> Iterator[tuple[Key, Figure]]:
+def _sizes(record: Format) -> Iterator[tuple[Key, Figure | None]]:
     if record.weight is not None:
         for name in ("linear", "expert", "kept"):
             yield ("weight", name), getattr(record.weight, name)
     if record.kv is not None:
-        yield ("kv", "element"), record.kv.element
+        for name in ("element", "key", "value"):
+            yield ("kv", name), getattr(record.kv, name)
 
 
 def _number(figure: Figure | None) -> float | None:

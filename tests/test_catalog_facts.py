@@ -98,8 +98,13 @@ def test_formats_are_exact_in_binary() -> None:
     assert bytes_of == {
         "bf16": 2,
         "fp16": 2,
+        "fp32": 4,
         "fp8": 1 + 4 / 128**2,
+        "fp8-mxfp4-experts": 0.5 + 1 / 32,
+        "fp8-tensor": 1,
         "int4": 0.5 + 2 / 128,
+        "int4-g32": 0.5 + 2 / 32,
+        "int4-g32-experts": 0.5 + 2 / 32,
         "int8": 1,
         "mxfp4": 0.5 + 1 / 32,
         "nvfp4": 0.5 + 1 / 16,

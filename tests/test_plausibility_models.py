@@ -83,6 +83,23 @@ LOOKS = "these look like query heads; the memory of KV follows KV heads"
             "models/llama-3.1-70b", "layers: 80, kv", "layers: 8, kv",
             "layer_groups: expected groups that cover the 80 layers of the model, found 8 layers",
         ),
+        # hybrids: layers without a mixer are right where the groups account for all mixers
+        (
+            "models/nemotron-3-nano-30b-a3b", "layers: 6, kv", "layers: 5, kv",
+            "layer_groups: expected groups that cover the 52 layers of the model, found 28 layers",
+        ),
+        (
+            "models/nemotron-3-nano-30b-a3b", "layers: 23", "layers: 20",
+            "layer_groups: expected groups that cover the 52 layers of the model, found 26 layers",
+        ),
+        (
+            "models/jamba-1.5-mini", "layers: 28", "layers: 27",
+            "layer_groups: expected groups that cover the 32 layers of the model, found 31 layers",
+        ),
+        (
+            "models/deepseek-v3", "layers: 61, q_lora", "layers: 60, q_lora",
+            "layer_groups: expected groups that cover the 61 layers of the model, found 60 layers",
+        ),
         # bits as bytes, and a format that is smaller than its name
         (
             "formats/fp8", "element: {value: 1 B", "element: {value: 8 B",
