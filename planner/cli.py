@@ -17,6 +17,7 @@ import click
 from planner.cli_build import build, report, workbook
 from planner.cli_catalog import catalog
 from planner.cli_import import import_group
+from planner.cli_observe import observe
 from planner.cli_plan import explain, plan
 from planner.cli_project import check, init, schema
 from planner.errors import InputError, nearest
@@ -76,6 +77,7 @@ for _command in (
     build,
     plan,
     explain,
+    observe,
     workbook,
     report,
     check,

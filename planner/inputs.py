@@ -165,7 +165,7 @@ DROPS: dict[str, Test] = {
         sum(_number(case, f"{p}_tokens") for p in ("cached", "prompt", "output"))
         > _number(case, "context")
     ),
-    "GPU has no native path for the compute dtype": lambda case, facts, groups: (
+    "GPU has no dense peak on record for the compute dtype": lambda case, facts, groups: (
         facts["gpu", case.gpu][f"peak_{case.inputs['compute_dtype']}"].value is None
     ),
 }

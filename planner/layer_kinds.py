@@ -23,6 +23,8 @@ FIELDS: dict[str, str] = {
     "group_read_limit": "token/request",
     "group_score_dim": "1",
     "group_mix_dim": "1",
+    "group_prefill_score_dim": "1",
+    "group_prefill_mix_dim": "1",
     "group_conv_taps": "1/request",
     "group_conv_channels": "1",
     "group_conv_element_bytes": "byte",
@@ -121,6 +123,8 @@ _ATTENTION = {
     "group_value_dim": "value_dim",
     "group_score_dim": "key_dim",
     "group_mix_dim": "value_dim",
+    "group_prefill_score_dim": "key_dim",
+    "group_prefill_mix_dim": "value_dim",
     "group_kv_params": (
         "hidden_size * kv_heads * key_dim + v_projection * hidden_size * kv_heads * value_dim"
         " + kv_bias * kv_heads * key_dim + kv_bias * kv_heads * value_dim"
@@ -134,6 +138,8 @@ _LATENT = {
     "group_key_dim": "kv_lora_rank + qk_rope_head_dim",
     "group_score_dim": "kv_lora_rank + qk_rope_head_dim",
     "group_mix_dim": "kv_lora_rank",
+    "group_prefill_score_dim": "qk_nope_head_dim + qk_rope_head_dim",
+    "group_prefill_mix_dim": "v_head_dim",
     "group_replicated_params": (
         "hidden_size * q_lora_rank + hidden_size * kv_lora_rank + hidden_size * qk_rope_head_dim"
     ),
@@ -145,6 +151,8 @@ _SHARED_VECTOR = {
     "group_key_dim": "head_dim",
     "group_score_dim": "head_dim",
     "group_mix_dim": "head_dim",
+    "group_prefill_score_dim": "head_dim",
+    "group_prefill_mix_dim": "head_dim",
 }
 _CONV = {"group_conv_taps": "conv_kernel - 1", "group_conv_element_bytes": "conv_dtype"}
 _STATE = {"group_state_element_bytes": "state_dtype"}
@@ -190,6 +198,8 @@ KINDS: dict[str, LayerKind] = {
             "group_q_heads": "q_heads",
             "group_score_dim": "key_dim",
             "group_mix_dim": "value_dim",
+            "group_prefill_score_dim": "key_dim",
+            "group_prefill_mix_dim": "value_dim",
             "group_cache_layers": "0",
         },
         stands_for=_HEAD,
@@ -199,7 +209,9 @@ KINDS: dict[str, LayerKind] = {
         "Multi-head latent attention",
         ("q_heads", "kv_lora_rank", "qk_rope_head_dim"),
         _LATENT | {"group_read_limit": "index_topk"},
-        may_take={"index_topk": 0, "q_lora_rank": None},
+        may_take={
+            "index_topk": 0, "q_lora_rank": None, "qk_nope_head_dim": None, "v_head_dim": None,
+        },
         note="one latent serves all heads and holds keys and values together; decode is absorbed",
     ),
     "index_key": LayerKind(
@@ -209,6 +221,7 @@ KINDS: dict[str, LayerKind] = {
             "group_q_heads": "index_heads",
             "group_fixed_bytes": "key_bytes",
             "group_score_dim": "index_head_dim",
+            "group_prefill_score_dim": "index_head_dim",
             "group_replicated_params": (
                 "index_query_size * index_heads * index_head_dim + hidden_size * index_head_dim"
                 " + index_weights * hidden_size * index_heads + 2 * index_head_dim"
@@ -245,6 +258,7 @@ KINDS: dict[str, LayerKind] = {
             "group_q_heads": "index_heads",
             "group_fixed_bytes": "key_bytes",
             "group_score_dim": "index_head_dim",
+            "group_prefill_score_dim": "index_head_dim",
             "group_tokens_per_state": "tokens_per_state",
             "group_replicated_params": (
                 "index_query_size * index_heads * index_head_dim + hidden_size * index_heads"

@@ -104,6 +104,7 @@ class LayerGroup(Part):
     window: Tokens | None = None
     chunk: Tokens | None = None
     kv_lora_rank: Count | None = None
+    qk_nope_head_dim: Count | None = None
     qk_rope_head_dim: Count | None = None
     index_topk: Tokens | None = None
     index_heads: Count | None = None

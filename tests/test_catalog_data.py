@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import yaml
 
 from planner import layer_kinds
 from planner.catalog import KINDS, Catalog
+from planner.facts import GroupFacts
 from planner.figures import figures
 from planner.records import Components, LayerGroup
 
@@ -20,7 +22,7 @@ MODELS, GPUS = CATALOG.ids("model"), CATALOG.ids("gpu")
 
 def test_nothing_is_wrong_with_the_shipped_catalog() -> None:
     assert [str(problem) for problem in CATALOG.check()] == []
-    assert len(MODELS) >= 12 and len(GPUS) >= 12
+    assert len(MODELS) >= 161 and len(GPUS) >= 69
     assert CATALOG.overrides == {}
 
 
@@ -60,13 +62,23 @@ def test_components_add_up_exactly(word: str) -> None:
     assert sum(int(part.value) for part in parts if part) == int(params.total.value or 0)
 
 
+# Rows of an embedding beyond the vocabulary: places and token types of encoders, marks of pictures.
+FURTHER_ROWS = {
+    "bge-m3": 8194 + 1, "bge-large-en-v1.5": 512 + 2, "llama-3.2-11b-vision": 8,
+    "llama-3.2-90b-vision": 8,
+}  # fmt: skip
+HEAD_BIAS = {"phi-3.5-moe"}
+
+
 @pytest.mark.parametrize("word", MODELS)
 def test_embedding_is_vocabulary_times_width(word: str) -> None:
     model = CATALOG.model(word)
-    table = (model.vocab_size.value or 0) * (model.hidden_size.value or 0)
-    assert model.params.embedding.value == table
+    words, width = model.vocab_size.value or 0, model.hidden_size.value or 0
+    table = words * width
+    assert model.params.embedding.value == table + FURTHER_ROWS.get(word, 0) * width
     head = model.params.lm_head
-    assert (head.value if head else 0) == (0 if model.tied_embedding.value else table)
+    expected = table + (words if word in HEAD_BIAS else 0)
+    assert (head.value if head else 0) == (0 if model.tied_embedding.value else expected)
 
 
 def test_published_hub_totals() -> None:
@@ -86,42 +98,79 @@ def test_published_hub_totals() -> None:
 # ---- KV bytes by a second route: plain YAML, plain loops, no table of ours ----
 
 
-def plain_kv_and_state(path: Path) -> tuple[int, int]:
+WIDTH = {"bf16": 2, "fp16": 2, "fp32": 4}
+
+
+def cached_and_kept(group: dict[str, Any]) -> tuple[Fraction, int]:
+    """Of one layer: BF16 bytes per token of its cache, and bytes of its state per request."""
+    get: Any = {k: v["value"] if isinstance(v, dict) else v for k, v in group.items()}.get
+    kind = get("kind")
+    size = int(str(get("key_bytes") or 0).split()[0])
+    taps = (get("conv_kernel") or 1) - 1
+    conv, cell = WIDTH.get(get("conv_dtype"), 0), WIDTH.get(get("state_dtype"), 0)
+    if kind in ("full_attention", "sliding_window", "chunked_local", "cross_attention"):
+        keys = get("key_dim") or get("head_dim")
+        return Fraction(2 * get("kv_heads") * (keys + (get("value_dim") or get("head_dim")))), 0
+    if kind == "mla":
+        return Fraction(2 * (get("kv_lora_rank") + get("qk_rope_head_dim"))), 0
+    if kind == "sliding_window_mla":
+        return Fraction(2 * get("head_dim")), 0
+    if kind == "compressed_mla":
+        return Fraction(2 * get("head_dim"), get("tokens_per_state")), 0
+    if kind in ("index_key", "compressed_index_key"):
+        return Fraction(size, get("tokens_per_state") or 1), 0
+    if kind == "compressor_state":
+        return Fraction(get("elements") * cell), 0
+    if kind in ("gdn", "kda"):
+        channels = 2 * get("k_heads") * get("k_head_dim") + get("v_heads") * get("v_head_dim")
+        cells = get("v_heads") * get("v_head_dim") * get("k_head_dim")
+        return Fraction(0), taps * channels * conv + cells * cell
+    if kind == "mamba1":
+        inner = get("inner_size")
+        return Fraction(0), taps * inner * conv + inner * get("state_size") * cell
+    if kind == "mamba2":
+        inner = get("heads") * get("head_dim")
+        channels = inner + 2 * get("groups") * get("state_size")
+        return Fraction(0), taps * channels * conv + inner * get("state_size") * cell
+    if kind == "lightning":
+        return Fraction(0), get("heads") * get("head_dim") ** 2 * cell
+    assert kind == "encoder_only", kind
+    return Fraction(0), 0
+
+
+def plain_kv_and_state(path: Path) -> tuple[float, int]:
     """BF16 KV bytes per token of all layers, and state bytes per request, from the raw file."""
-    data = yaml.safe_load(path.read_text("utf-8"))
-    kv = state = 0
-    for group in data["layer_groups"]:
-        plain = {k: v["value"] if isinstance(v, dict) else v for k, v in group.items()}
-        get: Any = plain.get
-        for _ in range(get("layers")):
-            if get("kv_lora_rank"):
-                kv += 2 * (get("kv_lora_rank") + get("qk_rope_head_dim"))
-            elif get("kv_heads"):
-                kv += 2 * get("kv_heads") * get("head_dim")  # keys
-                kv += 2 * get("kv_heads") * get("head_dim")  # values
-            else:
-                channels = 2 * get("k_heads") * get("k_head_dim")
-                channels += get("v_heads") * get("v_head_dim")
-                width = {"bf16": 2, "fp32": 4}
-                state += (get("conv_kernel") - 1) * channels * width[get("conv_dtype")]
-                cells = get("v_heads") * get("v_head_dim") * get("k_head_dim")
-                state += cells * width[get("state_dtype")]
-    return kv, state
+    kv, state = Fraction(0), 0
+    for group in yaml.safe_load(path.read_text("utf-8"))["layer_groups"]:
+        cached, kept = cached_and_kept(group)
+        for layer in range(group["layers"]):
+            kv += cached if layer >= group.get("shared_layers", 0) else 0
+            state += kept
+    return float(kv), state
 
 
-def kv_and_state(word: str) -> tuple[float, float]:
-    """The same from the facts that formulas see."""
-    kv = state = 0.0
+def of_group(group: GroupFacts) -> tuple[Fraction, float]:
+    """The same of one layer from the facts that formulas see."""
+    f: dict[str, Any] = {name.removeprefix("group_"): x.value for name, x in group.facts.items()}
+    cached = f["kv_heads"] * (f["key_dim"] + f["value_dim"]) * 2 + f["fixed_bytes"]
+    conv = f["conv_taps"] * f["conv_channels"] * f["conv_element_bytes"]
+    cells = f["state_heads"] * f["state_rows"] * f["state_columns"]
+    return (
+        Fraction(int(cached), int(f["tokens_per_state"])),
+        conv + cells * f["state_element_bytes"],
+    )
+
+
+def kv_and_state(word: str, *kinds: str) -> tuple[float, float]:
+    """Sums over the groups of a model, of these kinds where some are named."""
+    kv, state = Fraction(0), 0.0
     for group in CATALOG.groups(word):
-        f: dict[str, Any] = {
-            name.removeprefix("group_"): x.value for name, x in group.facts.items()
-        }
-        kv += f["layers"] * f["kv_heads"] * (f["key_dim"] + f["value_dim"]) * 2
-        kv += f["layers"] * f["fixed_bytes"]
-        conv = f["conv_taps"] * f["conv_channels"] * f["conv_element_bytes"]
-        cells = f["state_heads"] * f["state_rows"] * f["state_columns"]
-        state += f["layers"] * (conv + cells * f["state_element_bytes"])
-    return kv, state
+        if kinds and group.kind not in kinds:
+            continue
+        cached, kept = of_group(group)
+        kv += int(float(group.facts["group_cache_layers"].value or 0)) * cached
+        state += float(group.facts["group_layers"].value or 0) * kept
+    return float(kv), state
 
 
 @pytest.mark.parametrize("word", MODELS)
@@ -145,10 +194,94 @@ def test_kv_bytes_by_two_routes(word: str, repository: Path) -> None:
         ("gpt-oss-20b", 24 * 2 * 8 * 64 * 2, 0),
         ("deepseek-v3", 70_272, 0),
         ("qwen3-next-80b", 24_576, 36 * 1_097_728),
+        # figures of publications, or the products that give them
+        ("llama-3.1-405b", 2 * 126 * 8 * 128 * 2, 0),
+        ("llama-2-70b", 327_680, 0),
+        ("llama-4-maverick", 48 * 4_096, 0),
+        ("qwen3-235b-a22b", 192_512, 0),
+        ("qwen3-coder-480b-a35b", 62 * 4_096, 0),
+        ("deepseek-v2", 60 * 1_152, 0),
+        ("deepseek-v3.2", 61 * (1_152 + 132), 0),
+        ("kimi-k2", 70_272, 0),
+        ("glm-4.5", 376_832, 0),
+        ("glm-4.5-air", 46 * 4_096, 0),
+        ("glm-5", 78 * (1_152 + 132), 0),
+        ("glm-5.2", 92_628, 0),
+        ("minimax-m2", 253_952, 0),
+        ("gpt-oss-120b", 73_728, 0),
+        ("gemma-2-27b", 46 * 8_192, 0),
+        ("gemma-3n-e4b", 20 * 2_048, 0),
+        ("gemma-4-26b-a4b", 25 * 8_192 + 5 * 4_096, 0),
+        ("phi-4", 40 * 2 * 10 * 128 * 2, 0),
+        ("mistral-7b-v0.1", 131_072, 0),
+        ("mistral-large-2", 360_448, 0),
+        ("mimo-v2-flash", 9 * 2 * 4 * (192 + 128) + 39 * 2 * 8 * (192 + 128), 0),
+        ("step3", 61 * 1_024, 0),
+        ("llama-3.3-nemotron-super-49b", 49 * 4_096, 0),
+        ("minimax-text-01", 10 * 4_096, 70 * 64 * 128 * 128 * 2),
+        ("jamba-1.5-mini", 4 * 4_096, 28 * 311_296),
+        ("nemotron-3-nano-30b-a3b", 6 * 1_024, 23 * (36_864 + 64 * 64 * 128 * 4)),
+        ("kimi-linear-48b-a3b", 7 * 1_152, 20 * (73_728 + 32 * 128 * 128 * 4)),
+        ("qwen3.5-397b-a17b", 15 * 2_048, 45 * (3 * 12_288 * 2 + 64 * 128 * 128 * 4)),
+        ("bge-m3", 0, 0),
     ],
 )
 def test_kv_bytes_that_are_known(word: str, kv: int, state: int) -> None:
     assert kv_and_state(word) == (kv, state)
+
+
+@pytest.mark.parametrize(
+    ("word", "own", "across", "tokens"),
+    [
+        ("whisper-large-v3", 163_840, 163_840, 1_500),
+        ("flan-t5-xl", 196_608, 196_608, None),
+        ("llama-3.2-11b-vision", 131_072, 32_768, 4 * 1_601),
+    ],
+)
+def test_cross_attention_is_apart(word: str, own: int, across: int, tokens: int | None) -> None:
+    assert kv_and_state(word, "full_attention") == (own, 0)
+    assert kv_and_state(word, "cross_attention") == (across, 0)
+    groups = [group for group in CATALOG.groups(word) if group.kind == "cross_attention"]
+    assert [group.facts["group_fixed_tokens"].value for group in groups] == [tokens]
+
+
+def test_compressed_caches_of_deepseek_v4() -> None:
+    """Bytes per token: a window of all layers, and 4 or 128 tokens in one vector of 1024 bytes."""
+    assert kv_and_state("deepseek-v4-flash", "sliding_window_mla") == (43 * 1_024, 0)
+    assert kv_and_state("deepseek-v4-flash", "compressed_mla") == (21 * 256 + 20 * 8, 0)
+    assert kv_and_state("deepseek-v4-flash", "compressed_index_key") == (21 * 33, 0)
+    assert kv_and_state("deepseek-v4-flash", "compressor_state") == (21 * 10_240 + 20 * 4_096, 0)
+
+
+@pytest.mark.parametrize(
+    ("word", "first", "period"),
+    [
+        ("deepseek-v3.2", 3, 1),
+        ("kimi-k2", 1, 1),
+        ("glm-4.5-air", 1, 1),
+        ("mixtral-8x22b", 0, 1),
+        ("llama-4-scout", 0, 1),
+        ("llama-4-maverick", 1, 2),
+        ("jamba-1.5-large", 1, 2),
+        ("mimo-v2-flash", 1, 1),
+        ("step3", None, None),  # layers 4 to 59 of 61: not up to the last
+        ("nemotron-3-nano-30b-a3b", None, None),  # by a pattern of letters
+        ("qwen3-32b", 0, 0),
+    ],
+)
+def test_layers_with_experts(word: str, first: int | None, period: int | None) -> None:
+    facts = CATALOG.facts("model", word)
+    assert (facts["moe_first"].value, facts["moe_period"].value) == (first, period)
+
+
+def test_formats_of_published_checkpoints() -> None:
+    formats = {
+        "deepseek-r1": "fp8", "deepseek-v3.1": "fp8", "deepseek-v4-pro": "fp8-mxfp4-experts",
+        "kimi-k2": "fp8", "kimi-k2-thinking": "int4-g32-experts", "kimi-k3": "mxfp4",
+        "minimax-m2": "fp8", "gpt-oss-120b": "mxfp4", "devstral-2-123b": "fp8-tensor",
+        "llama-2-70b": "fp16", "olmo-2-7b": "fp32", "glm-5": "bf16",
+    }  # fmt: skip
+    assert {word: CATALOG.model(word).weight_format for word in formats} == formats
 
 
 def test_windows_of_the_windowed_models() -> None:

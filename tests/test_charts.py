@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import combinations, pairwise
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from support.chart_examples import (
+    BARS,
+    EXAMPLES,
+    HOSTILE,
+    LINES,
+    STACK,
+    SVG,
+    assert_tidy,
+    texts,
+    tree,
+)
 
-from reports import charts, charts_axes, charts_text, palette
+from reports import charts, palette
 from reports.charts import (
     Bar,
     BarChart,
@@ -24,90 +33,6 @@ from reports.charts import (
     StackChart,
     StackRow,
 )
-
-SVG = "{http://www.w3.org/2000/svg}"
-CONTEXTS = [1024 * 2**power for power in range(8)]
-HOSTILE = "</svg><script>alert(1)</script>\x00\u202e\ud800&\"'"
-
-BARS = BarChart(
-    "How many requests can one GPU hold?",
-    "requests per GPU",
-    (
-        Bar("B200", 1224, "memory", (Mark("planned", 64, True), Mark("B*", 148))),
-        Bar("H100 SXM", 281, "KV reads", (Mark("planned", 64, True), Mark("B*", 295))),
-        Bar("RTX PRO 6000 Blackwell Server Edition", 0.4, "", (Mark("planned", 64, True),)),
-        Bar("昇腾 910C（单芯片）", None, "", (Mark("planned", 64, True), Mark("B*", None))),
-    ),
-    "count",
-    (Mark("demand", 300),),
-)
-STACK = StackChart(
-    "Where does the memory of one GPU go?",
-    "GiB per GPU",
-    (
-        StackRow(
-            "H100 SXM",
-            (
-                Segment("weights", 65.8),
-                Segment("overhead", 3.2),
-                Segment("KV pool", 2.31),
-                Segment("unused", 7.9, quiet=True),
-            ),
-            Mark("framework total", 79.2),
-        ),
-        StackRow("L40S", (Segment("weights", 65.8), Segment("KV pool", -24.6))),
-        StackRow("A100", (Segment("weights", 32.9), Segment("overhead", None))),
-    ),
-)
-LINES = LineChart(
-    "When do KV reads overtake weight reads?",
-    "context, tokens",
-    "requests per replica, both axes logarithmic",
-    (
-        Line("B* KV reads", tuple((h, 427_000 / h) for h in CONTEXTS)),
-        Line("other model", tuple((h, None if h == 8192 else 9e5 / h) for h in CONTEXTS)),
-        Line("not measured", tuple((h, math.nan) for h in CONTEXTS)),
-    ),
-    (Level("B* compute", 147.7),),
-    (Point("planned", 8192, 64),),
-    log_x=True,
-    log_y=True,
-)
-EXAMPLES = [BARS, STACK, LINES]
-
-
-def tree(spec, prefix="c1"):
-    return ElementTree.fromstring(charts.render(spec, prefix))
-
-
-def texts(spec):
-    return ["".join(node.itertext()) for node in tree(spec).iter(f"{SVG}text")]
-
-
-def boxes(spec):
-    """Left, top, right, bottom of every text, by the widths that the layout itself uses."""
-    found = []
-    for node in tree(spec).iter(f"{SVG}text"):
-        text, size = "".join(node.itertext()), float(node.get("font-size"))
-        width = charts_text.text_width(text, size, bold=node.get("font-weight") == "600")
-        share = {"start": 0, "middle": 0.5, "end": 1}[node.get("text-anchor", "start")]
-        left, base = float(node.get("x")) - share * width, float(node.get("y"))
-        found.append((text, left, base - 0.75 * size, left + width, base + 0.22 * size))
-    return found
-
-
-def assert_tidy(spec):
-    view = [float(part) for part in tree(spec).get("viewBox").split()]
-    found = boxes(spec)
-    for text, left, top, right, bottom in found:
-        assert left >= -0.5, text
-        assert right <= view[2] + 0.5, text
-        assert top >= 0, text
-        assert bottom <= view[3] + 0.5, text
-    for one, two in combinations(found, 2):
-        wide = min(one[3], two[3]) - max(one[1], two[1])
-        high = min(one[4], two[4]) - max(one[2], two[2])
-        assert wide <= 0.5 or high <= 1.5, f"{one[0]!r} and {two[0]!r}"
 
 
 @pytest.mark.parametrize("spec", EXAMPLES)
@@ -297,124 +222,3 @@ def test_a_prefix_must_be_a_plain_id(prefix):
 )
 def test_little_or_odd_data_still_gives_a_chart(spec):
     assert_tidy(spec)
-
-
-NUMBERS = st.none() | st.floats() | st.integers(-5000, 5000) | st.floats(0.001, 1e6)
-LABELS = st.text(min_size=1, max_size=40) | st.sampled_from(
-    ["B* compute", "单卡并发上限", "W" * 30]
-)
-MARKS = st.builds(Mark, LABELS, NUMBERS, st.booleans())
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.builds(
-            Bar, LABELS, NUMBERS, st.just("") | LABELS, st.lists(MARKS, max_size=3).map(tuple)
-        ),
-        max_size=5,
-    ),
-    st.lists(MARKS, max_size=3),
-)
-def test_any_bars_are_tidy(bars, thresholds):
-    assert_tidy(BarChart("What?", "unit", tuple(bars), thresholds=tuple(thresholds)))
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.builds(
-            StackRow,
-            st.just("") | LABELS,
-            st.lists(st.builds(Segment, LABELS, NUMBERS, st.booleans()), max_size=6).map(tuple),
-            st.none() | MARKS,
-        ),
-        max_size=4,
-    )
-)
-def test_any_stacks_are_tidy(rows):
-    assert_tidy(StackChart("What?", "unit", tuple(rows)))
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.builds(Line, LABELS, st.lists(st.tuples(st.floats(1, 1e6), NUMBERS), max_size=6)
-                  .map(lambda points: tuple(sorted(points, key=lambda point: point[0])))),
-        max_size=5,
-    ),
-    st.lists(st.builds(Level, LABELS, NUMBERS), max_size=2),
-    st.lists(st.builds(Point, LABELS, NUMBERS, NUMBERS, st.just("") | LABELS), max_size=2),
-    st.booleans(),
-    st.booleans(),
-)  # fmt: skip
-def test_any_lines_are_tidy(lines, levels, points, log_x, log_y):
-    spec = LineChart(
-        "What?", "x", "y", tuple(lines), tuple(levels), tuple(points), log_x=log_x, log_y=log_y
-    )
-    assert_tidy(spec)
-
-
-@given(
-    st.lists(st.tuples(st.floats(-100, 700), st.floats(1, 60)), min_size=1, max_size=8),
-)
-def test_spread_items_keep_order_distance_and_bounds(items):
-    items.sort()
-    wanted, sizes = [at for at, _ in items], [size for _, size in items]
-    placed = charts_text.spread(wanted, sizes, 0, 640, 4)
-    for (a, size_a), (b, size_b) in zip(
-        zip(placed, sizes, strict=True), list(zip(placed, sizes, strict=True))[1:], strict=False
-    ):
-        assert b - a >= (size_a + size_b) / 2 + 4 - 1e-6
-    assert placed[0] - sizes[0] / 2 >= -1e-6
-    assert placed[-1] + sizes[-1] / 2 <= 640 + 1e-6
-
-
-def test_spread_leaves_alone_what_does_not_collide():
-    assert charts_text.spread([100, 300], [50, 50], 0, 640) == [100, 300]
-    assert charts_text.spread([], [], 0, 640) == []
-
-
-def test_wrapping_prefers_joints_and_ends_in_an_ellipsis():
-    assert charts_text.wrap("one two", 500) == ["one two"]
-    assert charts_text.wrap("RTX PRO 6000 Blackwell Server", 140) == [
-        "RTX PRO 6000",
-        "Blackwell Server",
-    ]
-    lines = charts_text.wrap("x" * 200, 100)
-    assert len(lines) == 2
-    assert lines[-1].endswith("…")
-    assert all(charts_text.text_width(line) <= 100 for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "log", "expected"),
-    [
-        (0, 100, False, [0, 20, 40, 60, 80, 100]),
-        (0, 0.3, False, [0, 0.1, 0.2, 0.3]),
-        (1, 1000, True, [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]),
-        (1, 1e6, True, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
-    ],
-)
-def test_ticks(low, high, log, expected):
-    assert charts_axes.ticks(charts_axes.Axis(low, high, 0, 100, log)) == expected
-
-
-def test_tick_texts_have_the_digits_they_need():
-    assert charts_axes.tick_texts([0.0, 0.5, 1.0], "figure", log=False) == ["0", "0.5", "1.0"]
-    assert charts_axes.tick_texts([0.1, 1.0, 10.0], "figure", log=True) == ["0.1", "1", "10"]
-    assert charts_axes.tick_texts([0.25, 0.5], "share", log=False) == ["25 %", "50 %"]
-
-
-def test_coordinates_refuse_what_is_not_finite():
-    from reports.charts_svg import coordinate
-
-    assert coordinate(-0.001) == "0"
-    assert coordinate(1.5) == "1.5"
-    with pytest.raises(ValueError, match="finite"):
-        coordinate(math.nan)
-
-
-def test_chart_styles_use_variables_only():
-    assert "#" not in charts.css()
-    assert ".chart .f-ink{fill:var(--ink)}" in charts.css()

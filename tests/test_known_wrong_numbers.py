@@ -124,14 +124,6 @@ layer_groups:
 verification: {level: single_method}
 sources: {default: {title: Recipe in an issue, confidence: config}}
 """,
-    "engines/own-blocks-of-64.yaml": """\
-id: own-blocks-of-64
-label: Blocks of 64 tokens
-memory_basis: framework
-block_size: 64 tokens
-defaults: {memory_utilization: 0.9, overhead: 0 B, reserve: 0}
-sources: {default: {title: Engine documentation, confidence: third party}}
-""",
 }
 
 
@@ -371,14 +363,18 @@ def test_llama_31_8b_with_1952_blocks(planned: Planned) -> None:
     assert number(plan, "max_concurrency") == 1
 
 
-def test_blocks_of_64_tokens_of_a_7b_with_full_heads(planned: Planned) -> None:
+def test_blocks_of_64_tokens_of_a_7b_with_full_heads(planned: Planned, repository: Path) -> None:
     """An engine's answer: blocks of 64 tokens are 32 MiB, 7,987 of them 250 requests."""
     pool = 7987 * 32 * 2**20
+    plain = (repository / "catalogs" / "engines" / "plain.yaml").read_text("utf-8")
+    assert plain.count("value: 16 token") == 1
+    wide = plain.replace("value: 16 token", "value: 64 token")
+    files = {"engines/own-blocks-of-64.yaml": wide.replace("id: plain", "id: own-blocks-of-64")}
     engine: dict[str, Any] = {
         "engine": "own-blocks-of-64", "context": 2048, "gpu": "b300",
     }  # fmt: skip
-    overhead = overhead_for(planned("llama-2-7b", **engine), pool)
-    plan = planned("llama-2-7b", overhead=overhead, **engine)
+    overhead = overhead_for(planned("llama-2-7b", files, **engine), pool)
+    plan = planned("llama-2-7b", files, overhead=overhead, **engine)
     assert number(plan, "kv_per_token") * 64 == 32 * 2**20
     assert number(plan, "kv_per_request") == GIB
     assert number(plan, "concurrency_quotient") == pytest.approx(249.6, abs=0.05)

@@ -2,65 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from support.records import GPU, MODEL, problems, read
 
-from planner.errors import InputError
-from planner.figures import figures, read_record
-from planner.records import Engine, Format, Gpu, Model, Record
-from planner.yamlfile import parse
-
-GPU = """\
-id: example-80
-label: Example 80
-vendor: Example
-architecture: Test
-line: example
-generation: 2
-status: shipping
-memory: {marketed: 80 GB, device: {value: 81559 MiB, source: log}}
-memory_bandwidth: 3.35 TB/s
-peak_dense: {bf16: 989.5 TFLOP/s, fp8: {value: null, note: not published}}
-scale_up: {max_domain: 8 GPU}
-sources:
-  default: {title: Data sheet, url: "https://vendor.example/sheet.pdf", confidence: datasheet}
-  log: {title: Device tool, confidence: log, via: default}
-"""
-MODEL = """\
-id: tiny
-label: Tiny
-family: example
-vendor: Example
-config_source: {kind: full, source: default}
-weight_format: bf16
-layers: 4
-hidden_size: 8
-vocab_size: 10
-q_heads: 4
-max_context: 4096 tokens
-tied_embedding: true
-params: {total: 100 params, embedding: 80 params, norm: 20 params}
-layer_groups:
-  - {kind: full_attention, layers: 1, kv_heads: 2, head_dim: 4}
-  - {kind: sliding_window, layers: 3, kv_heads: 2, head_dim: 4, window: 128 tokens}
-verification: {level: single_method}
-sources:
-  default: {title: Configuration file, confidence: config}
-"""
-
-
-def read(text: str, kind: type[Record] = Gpu) -> Any:
-    return read_record(parse(text, "x.yaml"), kind)
-
-
-def problems(text: str, kind: type[Record] = Gpu) -> list[str]:
-    """The first lines of all problems, with the hint behind a bar where there is one."""
-    with pytest.raises(InputError) as caught:
-        read(text, kind)
-    return [
-        f"{str(p).splitlines()[0]}{' | ' + p.hint if p.hint else ''}" for p in caught.value.problems
-    ]
+from planner.records import Model
 
 
 def test_quantities_come_in_base_units() -> None:
@@ -362,50 +307,3 @@ def test_seven_layer_groups_are_too_many() -> None:
     row = "  - {kind: full_attention, layers: 1, kv_heads: 2, head_dim: 4}\n"
     (found,) = problems(MODEL.replace(row, row * 6), Model)
     assert "layer_groups: expected at most 6 entries, found 7 of them" in found
-
-
-# ---- engines and formats ----
-
-
-def test_engine_basis_is_a_word() -> None:
-    text = (
-        "id: e\nlabel: E\nmemory_basis: {value: framwork, confidence: recalled}\n"
-        "block_size: {value: 16 tokens, confidence: recalled}\ndefaults: {}\n"
-    )
-    assert problems(text, Engine) == [
-        "x.yaml:3:23: memory_basis.value: expected one of framework, device, marketed, "
-        "found 'framwork' | did you mean 'framework'?",
-        "x.yaml:5:11: defaults.hot_experts: expected a value, found no such key",
-        "x.yaml:5:11: defaults.hot_traffic: expected a value, found no such key",
-        "x.yaml:5:11: defaults.memory_utilization: expected a value, found no such key",
-        "x.yaml:5:11: defaults.overhead: expected a value, found no such key",
-        "x.yaml:5:11: defaults.reserve: expected a value, found no such key",
-    ]
-
-
-def test_format_needs_a_block() -> None:
-    assert problems("id: f\nlabel: F\n", Format) == [
-        "x.yaml:1:1: expected a weight: or kv: block, found neither"
-    ]
-
-
-# ---- schema for editors ----
-
-
-@pytest.mark.parametrize("kind", [Model, Gpu, Engine, Format])
-def test_json_schema_allows_both_forms(kind: type[Record]) -> None:
-    parts = kind.model_json_schema()["$defs"]
-    sizes = [parts[name] for name in ("Bytes", "Tokens", "Params") if name in parts]
-    assert sizes
-    for part in sizes:
-        plain, full = part["anyOf"]
-        assert plain["type"] == ["string", "null"]
-        assert full["additionalProperties"] is False
-        assert set(full["properties"]) == {"value", "source", "confidence", "note"}
-
-
-def test_figures_are_walked_with_their_paths() -> None:
-    found = {key: figure.value for key, figure in figures(read(MODEL, Model))}
-    assert found[("layer_groups", 1, "window")] == 128
-    assert found[("params", "norm")] == 20
-    assert all(isinstance(key, tuple) for key in found)

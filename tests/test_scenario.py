@@ -154,7 +154,7 @@ DROPPED = [
     # No GPU here computes in FP4.
     (
         {"precisions": [{}, {"compute": "fp4"}], "batches": 4},
-        "GPU has no native path for the compute dtype",
+        "GPU has no dense peak on record for the compute dtype",
         4,
     ),
 ]

@@ -13,7 +13,7 @@ from reports.view_units import column_decimals, place_words, with_unit
 @pytest.mark.parametrize(
     ("where", "said_as"),
     [
-        ("/home/someone/plans/q3.yaml:12:1", "q3.yaml:12:1"),
+        ("/plans/of/someone/q3.yaml:12:1", "q3.yaml:12:1"),
         ("C:\\plans\\q3.yaml:12:1", "q3.yaml:12:1"),
         ("engine plain", "engine plain"),
         ("--set overhead=3 GiB", "--set overhead=3 GiB"),

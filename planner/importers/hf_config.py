@@ -242,9 +242,7 @@ def parse_config(text: str, name: str = "config.json") -> HfConfig:
     config = HfConfig(file, family, [section, ()] if section else [()])
     for key in family.refuses:
         if config.get(key):
-            hint = (
-                f"it changes the layers of {family.name} in a way that the importer does not know"
-            )
+            hint = f"it changes the layers of {family.name} in a way that no rule covers"
             config.refuse(key, "false, null or no such key", shown(config.get(key)), hint)
     return config
 

@@ -87,7 +87,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("qwen2", "qwen", ("qwen2",), _named("Qwen2"), kv_bias=True,
            layer_types=patterns.from_layer),
     Family("qwen2_moe", "qwen", ("qwen2_moe",), _named("Qwen2Moe"), kv_bias="qkv_bias",
-           layer_types=patterns.from_layer),
+           layer_types=patterns.alternating_before),
     Family("qwen2_vl", "qwen", ("qwen2_vl", "qwen2_vl_text"), _seeing("Qwen2VL"),
            wrappers=("qwen2_vl",), kv_bias=True, layer_types=patterns.from_layer),
     Family("qwen2_5_vl", "qwen", ("qwen2_5_vl", "qwen2_5_vl_text"), _seeing("Qwen2_5_VL"),
@@ -96,7 +96,7 @@ FAMILIES: tuple[Family, ...] = (
            layer_types=patterns.from_layer),
     Family("qwen3", "qwen", ("qwen3",), _named("Qwen3"), layer_types=patterns.from_layer),
     Family("qwen3_moe", "qwen", ("qwen3_moe",), _named("Qwen3Moe"),
-           layer_types=patterns.full),
+           layer_types=patterns.if_used),
     Family("qwen3_vl", "qwen", ("qwen3_vl_text",), _seeing("Qwen3VL"),
            wrappers=("qwen3_vl",), layer_types=patterns.full),
     Family("qwen3_vl_moe", "qwen", ("qwen3_vl_moe_text",), _seeing("Qwen3VLMoe"),
@@ -265,7 +265,7 @@ def _refusal(
 
 
 def _value(data: Any, path: Key) -> Any:
-    return _at(data, path[:-1]).get(path[-1])
+    return _at(data, path[:-1]).get(str(path[-1]))
 
 
 def _short(value: Any) -> str:

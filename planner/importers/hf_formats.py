@@ -101,7 +101,8 @@ def _mean(
     total = sum(parts[name] for name in names)
     if not total:
         return None
-    mean = sum(parts[name] * width(held[name]).both for name in names) / total
+    held_bytes = sum((parts[name] * width(held[name]).both for name in names), Fraction(0))
+    mean = held_bytes / total
     words = {held[name] for name in names}
     if len(words) == 1:
         return mean, f"{words.pop()}, scales included"

@@ -181,6 +181,8 @@ def latent_shape(config: HfConfig) -> dict[str, Given]:
         "q_lora_rank": middle,
         "kv_lora_rank": whole(config, "kv_lora_rank"),
         "qk_rope_head_dim": whole(config, "qk_rope_head_dim"),
+        "qk_nope_head_dim": whole(config, "qk_nope_head_dim"),
+        "v_head_dim": whole(config, "v_head_dim"),
     }
 
 

@@ -66,6 +66,19 @@ def from_layer(config: Keys) -> list[str]:
     return _each(config, lambda layer: used and layer >= first)
 
 
+def if_used(config: Keys) -> list[str]:
+    """Every layer, if ``use_sliding_window`` is set (Qwen3-MoE)."""
+    used = config.flag("use_sliding_window") and config.get("sliding_window") is not None
+    return _each(config, lambda layer: used)
+
+
+def alternating_before(config: Keys) -> list[str]:
+    """Every other layer before ``max_window_layers``, if ``use_sliding_window`` is set."""
+    used = config.flag("use_sliding_window")
+    end = config.whole("max_window_layers") if used else 0
+    return _each(config, lambda layer: layer % 2 == 0 and layer < end)
+
+
 def alternating(config: Keys) -> list[str]:
     """Every other layer, from the first."""
     return _each(config, lambda layer: layer % 2 == 0)

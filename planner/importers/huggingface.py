@@ -23,6 +23,8 @@ from planner.importers.hf_shapes import model_dtype
 from planner.records import Format, Model
 
 CONFIG, QUANT = "config.json", "hf_quant_config.json"
+_COMMIT = re.compile("[0-9a-f]{40}")
+_REVISION = re.compile(r"[\w./-]{1,100}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
@@ -49,7 +51,7 @@ class Imported:
 
 
 def import_model(
-    path: Path, *, id: str = "", label: str = "", hf_id: str = "", vendor: str = ""
+    path: Path, *, id: str = "", label: str = "", hf_id: str = "", vendor: str = "", url: str = ""
 ) -> Imported:
     """The catalog entry of a model.
 
@@ -59,6 +61,7 @@ def import_model(
         label: its name for readers.
         hf_id: its repository on the hub, as ``owner/name``.
         vendor: who made it.
+        url: address of the configuration.
 
     Raises:
         InputError: an unreadable file, an architecture or a method that is not known, or a figure
@@ -69,22 +72,26 @@ def import_model(
     if hf_id and not _REPOSITORY.fullmatch(hf_id):
         raise InputError(Problem(Span("--hf-id"), "", "owner/name", f"'{hf_id[:80]}'"))
     config = read_config(file, file.name)
-    name = hf_id.rpartition("/")[2] or _own_name(config, file)
+    name = hf_id.rpartition("/")[2] or id or _own_name(path)
     named = Named(
         id=slug(id or name),
         label=label or name,
         vendor=vendor or hf_id.rpartition("/")[0] or "unknown",
         hf_id=hf_id,
         source=f"config.json of {hf_id}" if hf_id else f"{file.name} as it was given",
+        url=url,
     )
     return _assemble(config, named, folder if path.is_dir() else None)
 
 
-def _own_name(config: HfConfig, file: Path) -> str:
-    """A name from the file: the folder it lies in, or its own name unless that says nothing."""
-    if file.name != CONFIG:
-        return file.stem
-    return file.resolve().parent.name or str(config.family.name)
+def _own_name(path: Path) -> str:
+    """A name from the path as it was given: of the folder, or of a file with a name of its own."""
+    folder = path if path.is_dir() else path.parent
+    name = folder.name if path.is_dir() or path.name == CONFIG else path.stem
+    if name in ("", "."):
+        hint = "a config.json does not say how its model is called"
+        raise InputError(Problem(Span("--id"), "", "an id for the entry", "none", hint))
+    return name
 
 
 def _assemble(config: HfConfig, named: Named, folder: Path | None) -> Imported:
@@ -188,23 +195,31 @@ def import_from_hub(
     """
     if not _REPOSITORY.fullmatch(repository):
         raise InputError(Problem(Span("--hub"), "", "owner/name", f"'{repository[:80]}'"))
+    if revision and not _REVISION.fullmatch(revision):
+        raise InputError(Problem(Span("--revision"), "", "a branch, tag or commit", "another text"))
     with tempfile.TemporaryDirectory() as folder:
-        for name in (CONFIG, QUANT):
-            _fetch(repository, name, revision, Path(folder), needed=name == CONFIG)
-        return import_model(Path(folder), id=id, label=label, hf_id=repository, vendor=vendor)
+        commit = _fetch(repository, CONFIG, revision, Path(folder), needed=True)
+        _fetch(repository, QUANT, revision, Path(folder), needed=False)
+        return import_model(
+            Path(folder), id=id, label=label, hf_id=repository, vendor=vendor,
+            url=f"https://huggingface.co/{repository}/blob/{commit or 'main'}/{CONFIG}",
+        )  # fmt: skip
 
 
-def _fetch(repository: str, name: str, revision: str, folder: Path, needed: bool) -> None:
+def _fetch(repository: str, name: str, revision: str, folder: Path, needed: bool) -> str:
+    """Fetch one file; the commit that it is of, where the library keeps it under one."""
     hub = _library()
     try:
-        place = hub.hf_hub_download(repository, name, revision=revision or None)
-        (folder / name).write_bytes(Path(place).read_bytes())
+        place = Path(hub.hf_hub_download(repository, name, revision=revision or None))
+        (folder / name).write_bytes(place.read_bytes())
+        return next((part for part in place.parts if _COMMIT.fullmatch(part)), revision)
     except Exception as error:  # the library raises many kinds, of several packages
         if needed:
             reason = type(error).__name__
             raise InputError(
                 Problem(Span(repository), "", f"a repository with {name}", f"none ({reason})")
             ) from None
+    return ""
 
 
 def _library() -> Any:
