@@ -139,6 +139,10 @@ def _copies(cache: Mapping[str, Any], tp: float) -> float:
     return max(1.0, tp // float(cache["group_kv_heads"]))
 
 
+# Cards without a fast link run tensor parallelism over PCIe, up to the eight that one host holds
+# (RTX PRO 6000 at TP 4, TensorRT-LLM 1.0 performance overview). It is slower, and takes no more memory.
+HOST_GPUS = 8
+
 # Reasons for which a combination makes no sense, each with its test; the first that holds counts.
 # A comparison with an unknown figure is false, so what is unknown drops nothing.
 Test = Callable[["Case", Facts, Mapping[str, tuple[GroupFacts, ...]]], bool]
@@ -146,8 +150,8 @@ DROPS: dict[str, Test] = {
     "tensor parallel size does not divide the query heads": lambda case, facts, groups: (
         _value(facts, "model", case.model, "q_heads") % _number(case, "tp") > 0
     ),
-    "tensor parallel size exceeds the scale-up domain of the GPU": lambda case, facts, groups: (
-        _number(case, "tp") > _value(facts, "gpu", case.gpu, "max_domain")
+    "tensor parallel size exceeds one host and the scale-up domain": lambda case, facts, groups: (
+        _number(case, "tp") > max(_value(facts, "gpu", case.gpu, "max_domain"), HOST_GPUS)
     ),
     "more pipeline stages than layers": lambda case, facts, groups: (
         _number(case, "pp") > _value(facts, "model", case.model, "layers")

@@ -125,6 +125,15 @@ def test_embedders_have_no_head_and_no_cache(tmp_path: Path) -> None:
     assert "max_context: {value: 512 tokens, confidence: derived" in found.text
 
 
+def test_experts_of_a_token_may_be_repeated_for_each_layer(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"num_experts": 8, "num_shared_expert": 1, "moe_intermediate_size": 32}
+    found = imported(tmp_path, text_of("hunyuan", moe_topk=[2] * 8, **keys), id="h")
+    assert "experts_per_token: 2 " in found.text
+    for odd in ([2, 3], [[2]], [True], []):
+        with pytest.raises(InputError, match="the same number for all layers"):
+            imported(tmp_path, text_of("hunyuan", moe_topk=odd, **keys), id="h")
+
+
 @pytest.mark.parametrize(
     ("text", "id"),
     [("Qwen3-8B", "qwen3-8b"), ("a_B c", "a-b-c"), ("--x--", "x"), ("é.1a", "1a")],

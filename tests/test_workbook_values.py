@@ -23,6 +23,7 @@ from support.workbook import (
     Made,
     edited,
     engine_value,
+    holds,
     places,
     recalculated,
     shipped,
@@ -91,10 +92,7 @@ def test_stored_values_are_the_engines(name: str) -> None:
             for slot, place in enumerate(row):
                 expected = engine_value(made.plan, metric, case, slot)
                 stored = made.values[place]
-                same = is_error(stored) if expected is None else (
-                    type(stored) is type(expected) and stored == expected
-                )  # fmt: skip
-                if not same:
+                if not holds(stored, expected):
                     wrong.append(f"{metric} at {place}: {stored!r}, the engine says {expected!r}")
     assert wrong == []
 

@@ -148,8 +148,9 @@ def _chosen_experts(config: HfConfig) -> Given:
     """Experts of one token; some configurations repeat the figure for each layer."""
     value = config.require("num_experts_per_tok")
     if isinstance(value, list):
-        if len(set(value)) != 1 or not isinstance(value[0], int):
-            config.refuse("num_experts_per_tok", "the same number for all layers", f"{set(value)}")
+        alike = bool(value) and all(type(one) is int and one == value[0] for one in value)
+        if not alike:
+            config.refuse("num_experts_per_tok", "the same number for all layers", "another list")
         return given(config, "num_experts_per_tok", value[0])
     return whole(config, "num_experts_per_tok")
 

@@ -19,7 +19,7 @@ from reports.workbook.styles import body, font, rule_fill
 from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, rule
 from reports.workbook.variant_sheets import display_text
 
-CHECKS = "Checks"
+CHECKS, CHECKS_TABLE = "Checks", "checks"
 _SHOWN_USERS = 6
 
 
@@ -35,12 +35,20 @@ def plan_formula(plan: Plan, at: Addresses, name: str) -> str:
     return to_cells(plan.metrics.metrics[name].tree, ref, span)
 
 
+def table_of(metric: Metric) -> str:
+    """The table in which a plan metric is shown."""
+    return CHECKS_TABLE if metric.entry.check else metric.table
+
+
 def place_plan_metrics(plan: Plan, at: Addresses, sheet: str, table: str, first: int) -> list[str]:
-    """Fix the cells of the plan metrics of one table, column C from row ``first``."""
+    """Fix the cells of the plan metrics of one table, column C from row ``first``.
+
+    A check stands among the checks, whatever its table.
+    """
     names = [
         m.name
         for m in plan.metrics.in_order()
-        if m.table == table and m.type.grain == PLAN and not m.variant
+        if m.type.grain == PLAN and not m.variant and table_of(m) == table
     ]
     for number, name in enumerate(names, first):
         at.fixed[name] = f"{quote(sheet)}!$C${number}"
@@ -58,7 +66,7 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
         ws[f"{letter}6"].font = font(bold=True)
         ws[f"{letter}6"].alignment = Alignment(horizontal="right" if letter in "CD" else "left")
     found = checks(plan)
-    names = place_plan_metrics(plan, at, CHECKS, "checks", FIRST)
+    names = place_plan_metrics(plan, at, CHECKS, CHECKS_TABLE, FIRST)
     by_name = {check.name: check for check in found}
     row = FIRST - 1
     for row, name in enumerate(names, FIRST):
@@ -83,7 +91,7 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
     formula = "AND(" + ",".join(f'E{r}="ok"' for r in integrity) + ")"
     book.formula(ws, f"C{row + 2}", formula, good)
     book.name("chk_all", f"{CHECKS}!$C${row + 2}")
-    at.fixed["chk_all"] = f"{CHECKS}!$C${row + 2}"
+    at.fixed["#all"] = f"{CHECKS}!$C${row + 2}"
     for letter, width in zip("ABCDEF", (58, 12, 14, 10, 12, 60), strict=True):
         ws.column_dimensions[letter].width = width
     _lights(ws, row)
@@ -110,7 +118,7 @@ def _changes(book: Book, ws: Worksheet, row: int, inputs: Table, cases: Table) -
         row += 1
         book.text(ws, f"A{row}", label)
         book.text(ws, f"B{row}", "changed")
-        book.formula(ws, f"C{row}", f"SUMPRODUCT({table.span('changed')}*1)", 0.0)
+        book.formula(ws, f"C{row}", f"SUMPRODUCT({table.span('#changed')}*1)", 0.0)
         book.formula(ws, f"E{row}", f'IF(C{row}=0,"as issued","changed")', "as issued")
         book.text(ws, f"F{row}", "Information: a legitimate edit is no fault.")
     return row

@@ -66,7 +66,7 @@ class CaseColumns:
     def build(self, sheet: str) -> list[TableColumn]:
         """Keys, choices, and facts pulled from the catalogs."""
         columns = [
-            TableColumn("number", "Case", case_numbers(self.count), role="key", number_format="0"),
+            TableColumn("#number", "Case", case_numbers(self.count), role="key", number_format="0"),
             *self._picks(),
             *self._inputs(),
             spacer(),
@@ -87,7 +87,7 @@ class CaseColumns:
     def _picks(self) -> list[TableColumn]:
         return [
             TableColumn(
-                kind, heading, [getattr(c, kind) for c in self.plan.cases], role="input",
+                f"#{kind}", heading, [getattr(c, kind) for c in self.plan.cases], role="input",
                 choices=self.catalogs[kind].span("id"),
             )
             for kind, heading in PICKS.items()
@@ -113,7 +113,7 @@ class CaseColumns:
             )
             if name == "context":
                 workloads: list[Scalar] = [c.workload for c in self.plan.cases]
-                columns.append(TableColumn("workload", "Workload", workloads, role="key"))
+                columns.append(TableColumn("#workload", "Workload", workloads, role="key"))
         return columns
 
     def _key_columns(self) -> list[TableColumn]:
@@ -121,11 +121,11 @@ class CaseColumns:
         issued = [_issued(case) for case in self.plan.cases]
         letters = self._letters_of_keys()
         parts = [
-            f"{letters['model']}{{r}}", '"/"', f"{letters['gpu']}{{r}}", '"/tp"',
+            f"{letters['#model']}{{r}}", '"/"', f"{letters['#gpu']}{{r}}", '"/tp"',
             f"{letters['tp']}{{r}}",
             *(f'IF({letters[n]}{{r}}>1,"{n}"&{letters[n]}{{r}},"")' for n in OTHER_SIZES),
-            '"/"', f"{letters['weight_format']}{{r}}", '"+"',
-            f"{letters['kv_format']}{{r}}", '"+"', f"{letters['compute_dtype']}{{r}}", '"/"',
+            '"/"', f"{letters['#weight_format']}{{r}}", '"+"',
+            f"{letters['#kv_format']}{{r}}", '"+"', f"{letters['compute_dtype']}{{r}}", '"/"',
             f"{letters['context']}{{r}}", '"/"', f"{letters['cached_tokens']}{{r}}", '"+"',
             f"{letters['prompt_tokens']}{{r}}", '"+"', f"{letters['output_tokens']}{{r}}", '"/b"',
             f"{letters['batch']}{{r}}",
@@ -135,13 +135,13 @@ class CaseColumns:
         pair = f"{get_column_letter(here)}{{r}}<>{get_column_letter(here + 1)}{{r}}"
         same = np.zeros(self.count, dtype=bool)
         return [
-            TableColumn("key", "Key", issued, role="note", formula=live, outline=1, width=14),
-            TableColumn("issued", "Key as issued", issued, role="note", outline=1, width=14),
-            TableColumn("changed", "Changed since issue", same, role="note", formula=pair),
+            TableColumn("#key", "Key", issued, role="note", formula=live, outline=1, width=14),
+            TableColumn("#issued", "Key as issued", issued, role="note", outline=1, width=14),
+            TableColumn("#changed", "Changed since issue", same, role="note", formula=pair),
         ]
 
     def _letters_of_keys(self) -> dict[str, str]:
-        columns = [TableColumn("number", "", ()), *self._picks(), *self._inputs()]
+        columns = [TableColumn("#number", "", ()), *self._picks(), *self._inputs()]
         return {c.key: get_column_letter(n) for n, c in enumerate(columns, 1)}
 
     def _row_numbers(self) -> list[TableColumn]:
@@ -150,10 +150,10 @@ class CaseColumns:
         for kind, heading in PICKS.items():
             ids = self.catalogs[kind].span("id")
             rows = [float(self._catalog_row(kind, getattr(c, kind))) for c in self.plan.cases]
-            formula = f"MATCH({letters[kind]}{{r}},{ids},0)"
+            formula = f"MATCH({letters[f'#{kind}']}{{r}},{ids},0)"
             columns.append(
                 TableColumn(
-                    f"{kind}_row",
+                    f"#{kind}_row",
                     f"{heading}: row",
                     np.asarray(rows),
                     role="note",
@@ -203,7 +203,7 @@ class CaseColumns:
             if column.formula and "_row}" in column.formula:
                 text = column.formula
                 for kind in PICKS:
-                    text = text.replace(f"{{{kind}_row}}", f"{self.at.letter(f'{kind}_row')}{{r}}")
+                    text = text.replace(f"{{{kind}_row}}", f"{self.at.letter(f'#{kind}_row')}{{r}}")
                 columns[index] = replace(column, formula=text)
 
 

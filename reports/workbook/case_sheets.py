@@ -161,25 +161,25 @@ class CaseSheets:
         """The case as the other sheets repeat it, linked to Cases."""
         columns = [
             TableColumn(
-                "number", "Case", case_numbers(self.count), role="key", number_format="0",
+                "#number", "Case", case_numbers(self.count), role="key", number_format="0",
                 formula=f"{CASES}!A{{r}}",
             )
         ]  # fmt: skip
         for kind, heading in list(PICKS.items())[:2]:
-            letter = self.at.letter(kind)
+            letter = self.at.letter(f"#{kind}")
             columns.append(
                 TableColumn(
-                    kind,
+                    f"#{kind}",
                     heading,
                     [getattr(c, kind) for c in self.plan.cases],
                     role="linked",
                     formula=f"{CASES}!{letter}{{r}}",
                 )
             )
-        letter = self.at.letter("workload")
+        letter = self.at.letter("#workload")
         columns.append(
             TableColumn(
-                "workload",
+                "#workload",
                 "Workload",
                 [c.workload for c in self.plan.cases],
                 role="linked",
@@ -247,7 +247,7 @@ class CaseSheets:
 
     def _slot_facts(self, name: str, entry: FieldEntry) -> list[TableColumn]:
         source = self.catalogs["groups"].span(name)
-        first = f"{CASES}!{self.at.letter('model_row')}{{r}}"
+        first = f"{CASES}!{self.at.letter('#model_row')}{{r}}"
         starts = self.catalogs["model"].span("first_group")
         values = self.plan.column(name)
         columns = []

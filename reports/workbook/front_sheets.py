@@ -63,7 +63,7 @@ def results_sheet(book: Book, plan: Plan, sheets: CaseSheets, at: Addresses) -> 
     labels = [" · ".join((c.model, c.gpu, c.workload)) for c in plan.cases]
     columns.append(
         TableColumn(
-            "label", "Label in charts", labels, role="note",
+            "#label", "Label in charts", labels, role="note",
             formula='B{r}&" · "&C{r}&" · "&D{r}',
         )
     )  # fmt: skip
@@ -147,7 +147,7 @@ def _tile(book: Book, ws: Worksheet, plan: Plan, name: str, place: int, at: Addr
 
 def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> None:
     """The first twelve cases; all of them stand on Results."""
-    keys = ["number", "model", "gpu", "workload", "verdict", "binding", "max_concurrency",
+    keys = ["#number", "#model", "#gpu", "#workload", "verdict", "binding", "max_concurrency",
             "concurrency_per_gpu", "b_star_kv", "longest_context"]  # fmt: skip
     keys = [k for k in keys if k in results.letters]
     count = min(12, len(plan.cases))
@@ -186,7 +186,7 @@ def _chart(book: Book, ws: Worksheet, plan: Plan, results: Table) -> None:
         Reference(sheet, min_col=column, min_row=FIRST, max_row=FIRST + count - 1),
         titles_from_data=False,
     )
-    first = _index(results.letters["label"])
+    first = _index(results.letters["#label"])
     chart.set_categories(Reference(sheet, min_col=first, min_row=FIRST, max_row=FIRST + count - 1))
     chart.y_axis.title = "requests per GPU"
     chart.legend = None
@@ -276,8 +276,8 @@ def cover_sheet(
         row += 1
     book.text(ws, f"A{row}", "Checks")
     ws[f"A{row}"].font = styles.font("muted")
-    light = f'IF({at.fixed["chk_all"]},"all integrity checks hold","an integrity check fails")'
-    good = book.values["Checks"][at.fixed["chk_all"].split("!")[1].replace("$", "")]
+    light = f'IF({at.fixed["#all"]},"all integrity checks hold","an integrity check fails")'
+    good = book.values["Checks"][at.fixed["#all"].split("!")[1].replace("$", "")]
     text = "all integrity checks hold" if good else "an integrity check fails"
     book.formula(ws, f"B{row}", light, text)
     ws[f"B{row}"].font = styles.font("good" if good else "bad", bold=True)

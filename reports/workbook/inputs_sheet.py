@@ -55,7 +55,7 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
         TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45,
                     wrap=True),
         TableColumn("issued", "As issued", values, role="note", number_format=_NUMBER),
-        TableColumn("changed", "Changed since issue", [False] * len(rows), role="note",
+        TableColumn("#changed", "Changed since issue", [False] * len(rows), role="note",
                     formula="C{r}<>L{r}"),
     ]  # fmt: skip
     table = book.table(ws, columns, len(rows), 1)
@@ -105,7 +105,9 @@ def _common(rows: Sequence[_Row], role: Role) -> list[TableColumn]:
 
 def _place(book: Book, rows: Sequence[_Row], sheet: str, at: Addresses, named: bool) -> None:
     for number, row in enumerate(rows, FIRST):
-        at.fixed[row.key] = f"{sheet}!$C${number}"
+        # A rung is no name of the formula language: a metric may be called so.
+        key = f"#{row.key}" if named and row.entry is None else row.key
+        at.fixed[key] = f"{sheet}!$C${number}"
         if named:
             book.name(f"in_{row.key}", f"{sheet}!$C${number}")
 

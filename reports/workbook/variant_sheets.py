@@ -103,16 +103,16 @@ class VariantSheets:
         field = metrics.fields[self.variant.replaces]
         columns = [
             TableColumn(
-                "number", "Case", case_numbers(self.cases), role="key", number_format="0",
+                "#number", "Case", case_numbers(self.cases), role="key", number_format="0",
                 formula=f"{CASES}!A{parent}",
             ),
             TableColumn(
-                "rung", "Rung", np.full(self.cases, rung + 1.0), role="key", number_format="0"
+                "#rung", "Rung", np.full(self.cases, rung + 1.0), role="key", number_format="0"
             ),
             TableColumn(
                 self.variant.replaces, field.label, np.full(self.cases, self.rungs[rung]),
                 unit=field.unit, role="linked", number_format="#,##0",
-                formula=self.at.fixed[f"{self.name}_{rung + 1}"],
+                formula=self.at.fixed[f"#{self.name}_{rung + 1}"],
             ),
         ]  # fmt: skip
         for metric in self._wanted():
@@ -205,7 +205,7 @@ class VariantSheets:
                     formula=f"{cell}/{unit}" if factor != 1.0 else cell,
                     number_format=shown,
                     group="" if k else metric.label,
-                    heading_formula=(self.at.fixed[f"{self.name}_{k + 1}"], float(rung)),
+                    heading_formula=(self.at.fixed[f"#{self.name}_{k + 1}"], float(rung)),
                 )
             )
         return columns

@@ -26,7 +26,7 @@ from reports.workbook.package import Package, cells, sheet_parts, splice
 from reports.workbook.rows import cell_xml
 from support.recalc import recalculate_formualizer
 from support.tools import REPOSITORY
-from support.xlsx import Cells, Value, position, read_formulas, read_values
+from support.xlsx import Cells, Value, is_error, position, read_formulas, read_values
 
 SCENARIOS = REPOSITORY / "catalogs" / "scenarios"
 SHIPPED = tuple(sorted(path.stem for path in SCENARIOS.glob("*.yaml")))
@@ -125,10 +125,10 @@ def catalog() -> Catalog:
     return Catalog.open()
 
 
-def make(plan: Plan, offers: Catalog | None = None) -> Made:
-    """The workbook of a plan; drop-downs offer the shipped catalog unless told otherwise."""
+def make(plan: Plan, *, bare: bool = False) -> Made:
+    """The workbook of a plan; a bare one offers only the plan's own entries, and is made faster."""
     path = fresh_path(plan.name)
-    write(plan, path, offers or catalog())
+    write(plan, path, None if bare else catalog())
     return Made(plan, path)
 
 
@@ -241,3 +241,10 @@ def engine_value(plan: Plan, name: str, case: int, slot: int) -> Value | None:
     """The engine's value as a cell would hold it."""
     kind = plan.metrics.type_of(name)
     return plain(plan.columns[name], kind, case, slot)
+
+
+def holds(stored: Value | None, expected: Value | None) -> bool:
+    """Whether a cell holds exactly the engine's value; unknown is an error cell."""
+    if expected is None:
+        return is_error(stored)
+    return type(stored) is type(expected) and stored == expected

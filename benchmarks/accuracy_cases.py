@@ -1,0 +1,277 @@
+"""One log row to the product's own columns: facts of the catalog, settings of the row, no formula.
+
+A figure that neither the row nor the catalog states is taken from the engine's stated defaults and
+listed in ``Prepared.assumed``; what has no default stays unknown, and so do the metrics on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accuracy_names import Names
+
+from planner.catalog import Catalog, Fact, GroupFacts
+from planner.engine import Columns
+from planner.errors import Span
+from planner.inputs import Case, Inputs
+from planner.metrics import MetricSet
+from planner.records import Model
+
+GIB = 2**30
+Row = Mapping[str, Any]
+BLOCK_RULE = Path(__file__).resolve().parents[1] / "tests" / "rules" / "vllm_blocks.yaml"
+"""vLLM's block rule in the formula language; read while the built-in metrics hold none."""
+STATES_CACHED_SINCE = (0, 27)
+"""vLLM pull request 50991 (2026-08-04, after 0.26.0) caches prefixes of hybrids by default."""
+STATES_CACHED_DATE = "2026-08-04"
+TWO_BATCHES_SINCE = (0, 33)
+"""Tokens of two batches in flight; earlier releases reserve one (kv_semantics 1.4)."""
+
+
+class UnscorableError(Exception):
+    """A row from which nothing can be computed, with the reason."""
+
+
+def load_metrics() -> MetricSet:
+    """The built-in metrics, with vLLM's block rule where they have none of their own."""
+    metrics = MetricSet.load([])
+    return metrics if "pool_blocks" in metrics.metrics else MetricSet.load([BLOCK_RULE])
+
+
+def engine_of(row: Row) -> str:
+    """The engine's family: vllm, sglang, tensorrt-llm, llama.cpp, or the words as given."""
+    words = str(row.get("engine") or "").lower()
+    known = ("vllm", "sglang", "tensorrt-llm", "llama.cpp")
+    return next((name for name in known if name in words), words)
+
+
+def release(row: Row) -> tuple[int, ...] | None:
+    """The first two numbers of the engine's version, where it is one."""
+    found = re.search(r"\b(\d)\.(\d+)", str(row.get("engine_version") or ""))
+    # Development builds count from 0.1 or from a commit: the date says more than the number.
+    if not found or re.search(r"dev\d{3,}\+", str(row.get("engine_version"))):
+        return None
+    return int(found[1]), int(found[2])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A row with the catalog's entries and the columns of its one case."""
+
+    row: Row
+    model: Model
+    groups: tuple[GroupFacts, ...]
+    weight_format: str | None
+    gpu: str | None
+    columns: Columns
+    given: Mapping[str, Any]
+    metrics: MetricSet
+    assumed: tuple[str, ...]
+    engine: str
+    kv_known: bool
+    unplanned: str
+
+    def value(self, name: str, **other: float) -> float | None:
+        """One metric in base units, with further inputs or metrics given; None is unknown."""
+        if name not in self.metrics.metrics and name not in self.metrics.fields:
+            return None
+        columns = self.columns
+        if other:
+            given = {k: np.asarray([v]) for k, v in other.items()}
+            columns = Columns(self.metrics, {**self.given, **given})
+        values = np.asarray(columns[name], dtype=float)
+        number = float(values.reshape(-1)[0])
+        return None if np.isnan(number) else number
+
+    @property
+    def one_kind(self) -> bool:
+        """Whether all layers keep every token: pool by tokens is then a rate."""
+        return all(
+            not g.facts["group_window"].value and not g.facts["group_state_heads"].value
+            and not g.facts["group_conv_taps"].value
+            for g in self.groups
+        )  # fmt: skip
+
+
+class Cases:
+    """Prepares rows against one catalog and one set of metrics."""
+
+    def __init__(self, catalog: Catalog | None = None, metrics: MetricSet | None = None) -> None:
+        self.catalog = catalog or Catalog.open([])
+        self.metrics = metrics or load_metrics()
+        self.names = Names(self.catalog)
+
+    @cached_property
+    def any_gpu(self) -> str:
+        """Stands in where the card is unknown; nothing that depends on it is then scored."""
+        return self.catalog.ids("gpu")[0]
+
+    def prepare(self, row: Row) -> Prepared:
+        """The columns of a row.
+
+        Raises:
+            UnscorableError: the catalog has no such model.
+        """
+        word = self.names.model(str(row["model"]))
+        if word is None:
+            raise UnscorableError(f"model not in the catalog: {row['model']}")
+        model = self.catalog.model(word)
+        kv_text = str(row.get("kv_cache_dtype") or "")
+        kv = self.names.kv(kv_text)
+        weights = self.names.weights(row.get("model_quant"), model, str(row["model"]))
+        gpu = self.names.gpu(row.get("gpu"))
+        assumed = [kv.assumed] if kv and kv.assumed else []
+        groups = self._groups(model, row, latent_only=kv is not None and kv.latent_only)
+        settings = self._settings(row, groups, gpu, assumed)
+        inputs = self._inputs(row, word, gpu, weights or "bf16", kv.keys if kv else "bf16",
+                              groups, settings)  # fmt: skip
+        given = dict(inputs.columns(self.metrics))
+        if kv and kv.values != kv.keys:
+            facts = self.catalog.facts("kv_format", kv.values)
+            given["kv_value_bytes"] = np.asarray([facts["kv_value_bytes"].value], dtype=float)
+        if self._stated_block(row, groups):
+            given["engine_block_size"] = np.asarray([float(row["block_size"])])
+        return Prepared(
+            row, model, groups, weights, gpu, Columns(self.metrics, given), given, self.metrics,
+            tuple(assumed), self.engine_entry(row),
+            kv is not None and not re.search(r"inferred|\?", kv_text),
+            _unplanned(row, groups),
+        )  # fmt: skip
+
+    def _stated_block(self, row: Row, groups: tuple[GroupFacts, ...]) -> bool:
+        """The stated block of a hybrid is the aligned one, which the rule has to find itself."""
+        states = any(g.facts["group_state_heads"].value for g in groups)
+        return bool(row.get("block_size")) and not states
+
+    def _groups(self, model: Model, row: Row, latent_only: bool) -> tuple[GroupFacts, ...]:
+        """The layer groups; llama.cpp's older MLA modes keep other tensors than the latent."""
+        groups = self.catalog.groups(model.id)
+        mode = _mla_mode(row, latent_only)
+        found = []
+        for group, entry in zip(groups, model.layer_groups, strict=True):
+            facts = dict(group.facts)
+            if group.kind == "mla" and mode == "1":
+                # A transposed copy of the latent, without its rotary part, stands as values.
+                facts["group_value_dim"] = replace(facts["group_mix_dim"], unit="1/token")
+            elif group.kind == "mla" and mode == "0":
+                facts |= _expanded(facts, entry)
+            slides = bool(facts["group_window"].value) and group.kind != "chunked_local"
+            facts.setdefault("group_window_slides", _fact(float(slides)))
+            found.append(replace(group, facts=facts))
+        return tuple(found)
+
+    def _settings(
+        self, row: Row, groups: tuple[GroupFacts, ...], gpu: str | None, assumed: list[str]
+    ) -> dict[str, float | str]:
+        """Inputs of the case by field name; those that the metrics do not have are not read."""
+        batched = row.get("max_num_batched_tokens")
+        if batched is None and any(g.facts["group_window"].value for g in groups):
+            batched = self._default_batched(gpu)
+            assumed.append(f"{batched:,} batched tokens")
+        number = release(row)
+        batches = 2 if number is not None and number >= TWO_BATCHES_SINCE else 1
+        states = any(g.facts["group_state_heads"].value for g in groups)
+        cached = _caches_states(row, number)
+        if states:
+            assumed.append(f"prefix caching of states {'on' if cached else 'off'}")
+        kinds = {g.kind for g in groups}
+        kernel = (128 if states else 64) if "mla" in kinds else 16
+        tp, dp = float(row.get("tp") or 1), float(row.get("dp") or 1)
+        if engine_of(row) == "sglang" and dp > 1:
+            tp = tp / dp  # SGLang's tp counts the ranks of all attention data-parallel groups
+        return {
+            "tp": tp, "pp": float(row.get("pp") or 1), "dp": dp, "ep": 1.0,
+            "dcp": float(row.get("dcp") or 1), "compute_dtype": "bf16",
+            "context": float(row.get("max_model_len") or np.nan),
+            "cached_tokens": 0.0, "prompt_tokens": 1.0, "output_tokens": 1.0, "batch": 1.0,
+            "in_flight_tokens": float(batched or 0) * batches,
+            "kernel_block": float(kernel), "caches_prefixes": float(cached),
+            "pads_pages": 1.0, "kv_memory": np.nan,
+        }  # fmt: skip
+
+    def _default_batched(self, gpu: str | None) -> int:
+        """Batched tokens of a vLLM server where nothing is set (kv_semantics 2.5)."""
+        memory = self.catalog.facts("gpu", gpu)["memory_marketed"].value if gpu else None
+        gib = float(memory) / GIB if memory else 0
+        if gib >= 160:
+            return 16384
+        return 8192 if gib >= 70 and not str(gpu).startswith("a100") else 2048
+
+    def engine_entry(self, row: Row) -> str:
+        """The engine entry of the newest release that is not after the row's; else plain."""
+        family, number = engine_of(row), release(row)
+        found = {
+            word: tuple(int(n) for n in re.findall(r"\d+", word.removeprefix(family)))[:2]
+            for word in self.catalog.ids("engine")
+            if word.startswith(f"{family}-")
+        }
+        known = [w for w, since in found.items() if number is None or since <= number]
+        return max(known, key=lambda word: found[word], default="plain")
+
+    def _inputs(
+        self, row: Row, model: str, gpu: str | None, weights: str, kv: str,
+        groups: tuple[GroupFacts, ...], settings: Mapping[str, float | str],
+    ) -> Inputs:  # fmt: skip
+        card, engine = gpu or self.any_gpu, self.engine_entry(row)
+        entries = [("model", model), ("gpu", card), ("engine", engine),
+                   ("weight_format", weights), ("kv_format", kv)]  # fmt: skip
+        facts = {(kind, word): self.catalog.facts(kind, word) for kind, word in entries}
+        defaults = self.catalog.defaults(engine)
+        plan = {name: float(fact.value or 0) for name, fact in defaults.items()}
+        share = row.get("gpu_memory_utilization")
+        if share is not None:
+            plan["memory_utilization"] = float(share)
+        for name, field in self.metrics.fields.items():
+            if field.entity == "plan":
+                plan.setdefault(name, np.nan)
+        case = Case(str(row["id"]), model, card, weights, kv, "log", settings)
+        known = [n for n, f in self.metrics.fields.items() if f.entity == "case"]
+        case = replace(case, inputs={**dict.fromkeys(known, np.nan), **settings})
+        return Inputs({"name": "log"}, "log", (case,), {}, plan, {}, facts, {model: groups}, {})
+
+
+def _fact(value: float, unit: str = "1") -> Fact:
+    return Fact(value, unit, (), "derived", "", Span("log"))
+
+
+def _caches_states(row: Row, number: tuple[int, ...] | None) -> bool:
+    if number is not None:
+        return number >= STATES_CACHED_SINCE
+    return str(row.get("date") or "") >= STATES_CACHED_DATE
+
+
+def _mla_mode(row: Row, latent_only: bool) -> str:
+    """``-mla`` of ik_llama.cpp, which only notes and names state; vLLM and others keep latents."""
+    if engine_of(row) != "llama.cpp" or latent_only:
+        return "3"
+    found = re.search(r"mla ?=? ?(\d)", f"{row.get('notes') or ''} {row['id']}")
+    return found[1] if found else "3"
+
+
+def _expanded(facts: Mapping[str, Fact], entry: object) -> dict[str, Fact]:
+    """Keys and values of every query head, as they are before absorption."""
+    nope, value = (getattr(entry, name, None) for name in ("qk_nope_head_dim", "v_head_dim"))
+    rope = getattr(entry, "qk_rope_head_dim", None)
+    if nope is None or value is None or rope is None:
+        blank = _fact(0, "1/token")
+        return {n: replace(blank, value=None) for n in ("group_key_dim", "group_value_dim")}
+    return {
+        "group_kv_heads": facts["group_q_heads"],
+        "group_key_dim": _fact(nope.value + rope.value, "1/token"),
+        "group_value_dim": _fact(value.value, "1/token"),
+    }
+
+
+def _unplanned(row: Row, groups: tuple[GroupFacts, ...]) -> str:
+    """What the metrics have no rule for, and which changes blocks and pools."""
+    if row.get("speculative"):
+        return f"speculation ({row['speculative']}): no rule for draft layers and state copies"
+    if any(g.kind.startswith("compress") for g in groups):
+        return "kinds packed side by side in one block: no rule"
+    return ""
