@@ -93,7 +93,9 @@ def test_twelve_thousand_cases_give_what_each_slice_of_them_gives() -> None:
 
 
 def test_a_column_is_computed_once_and_on_demand() -> None:
-    columns = Columns(metrics(), {"rank_concurrency": np.asarray([13.0]), "dp": np.asarray([2.0])})
+    columns = Columns(
+        metrics(), {"rank_concurrency": np.asarray([13.0]), "dp": np.asarray([2.0])}
+    )
     assert columns["max_concurrency"].tolist() == [26.0]
     assert columns["max_concurrency"] is columns["max_concurrency"]
     with pytest.raises(KeyError, match=r"peak_bf16|compute_dtype"):
