@@ -10,8 +10,9 @@ from planner.expr.check import PLAN
 from planner.expr.to_cells import to_cells
 from planner.inputs import Source
 from planner.metrics import Metric
-from planner.planning import Plan
+from planner.planning import Plan, Value
 from planner.saved import product_version
+from reports.numbers import decimals_for, excel_format
 from reports.workbook.address import Addresses
 from reports.workbook.catalog_sheets import SourceList
 from reports.workbook.rows_text import Scalar
@@ -64,7 +65,6 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
                             strict=True):  # fmt: skip
         book.text(ws, f"{letter}6", text)
         ws[f"{letter}6"].font = font(bold=True)
-        ws[f"{letter}6"].alignment = Alignment(horizontal="right" if letter in "CD" else "left")
     found = checks(plan)
     names = place_plan_metrics(plan, at, CHECKS, CHECKS_TABLE, FIRST)
     by_name = {check.name: check for check in found}
@@ -76,10 +76,10 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
         book.text(ws, f"B{row}", metric.entry.check or "part")
         value = plan.value(name)
         book.formula(ws, f"C{row}", plan_formula(plan, at, name), value)
-        shown = "General" if metric.type.kind == "flag" else "#,##0"
+        shown = _shown(value, check)
         body(ws[f"C{row}"], "check", shown, False)
         if check is not None:
-            _status(book, ws, row, check, metric)
+            _status(book, ws, row, check, metric, shown)
         book.text(ws, f"F{row}", metric.entry.why)
     row = _changes(book, ws, row, inputs, cases)
     integrity = [
@@ -92,17 +92,38 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
     book.formula(ws, f"C{row + 2}", formula, good)
     book.name("chk_all", f"{CHECKS}!$C${row + 2}")
     at.fixed["#all"] = f"{CHECKS}!$C${row + 2}"
-    for letter, width in zip("ABCDEF", (58, 12, 14, 10, 12, 60), strict=True):
+    for letter, width in zip("ABCDEF", (58, 12, 14, 10, 14, 100), strict=True):
         ws.column_dimensions[letter].width = width
+    _align(ws, row + 2)
     _lights(ws, row)
     book.print_setup(ws, "6:6")
 
 
-def _status(book: Book, ws: Worksheet, row: int, check: Check, metric: Metric) -> None:
+def _shown(value: Value, check: Check | None) -> str:
+    """A number format for a check's value and limit; flags need none."""
+    numbers = [v for v in (value, check.limit if check else None) if type(v) is float]
+    if not numbers:
+        return "General"
+    whole = all(v == int(v) for v in numbers)
+    return excel_format("count") if whole else excel_format("figure", decimals_for(numbers))
+
+
+def _align(ws: Worksheet, last: int) -> None:
+    """One line of sight; the status keeps clear of the limit before it."""
+    for row in range(6, last + 1):
+        for letter in "ABCDEF":
+            right = letter in "CD"
+            ws[f"{letter}{row}"].alignment = Alignment(
+                horizontal="right" if right else "left", vertical="center", indent=letter == "E"
+            )
+
+
+def _status(book: Book, ws: Worksheet, row: int, check: Check, metric: Metric, shown: str) -> None:
     test = f"C{row}"
     if metric.type.kind != "flag":
         ws[f"D{row}"] = check.limit or 0
         ws[f"D{row}"].font = font("muted")
+        ws[f"D{row}"].number_format = shown
         test = f"C{row}>=D{row}" if metric.entry.better == "up" else f"C{row}<=D{row}"
     bad = "wrong" if check.kind == "integrity" else "attention"
     formula = f'IF(ISERROR(C{row}),"unknown",IF({test},"ok","{bad}"))'
@@ -183,7 +204,7 @@ def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -
                     wrap=True),
         TableColumn("formula", "Formula", [m.text for m in metrics], role="key", width=45,
                     wrap=True),
-        TableColumn("where", "Where", [_where(at, m.name) for m in metrics], role="note", width=18),
+        TableColumn("where", "Where", [_where(at, m.name) for m in metrics], role="note", width=26),
         TableColumn("source", "Source", [f"[{n}]" for n in numbers], role="note"),
         TableColumn("origin", "Declared in", [m.origin or "built in" for m in metrics],
                     role="note"),

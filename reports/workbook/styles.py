@@ -96,7 +96,7 @@ def body(cell: Cell, role: Role, number_format: str, text: bool, wrap: bool = Fa
     cell.number_format = number_format
     horizontal = "left" if text or role == "key" else "right"
     # Text keeps clear of the number before it.
-    indent = 1 if text and role != "key" else 0
+    indent = 1 if text and cell.column > 1 else 0
     cell.alignment = Alignment(
         horizontal=horizontal, vertical="center", wrap_text=wrap, indent=indent
     )

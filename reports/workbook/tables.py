@@ -213,8 +213,8 @@ class Book:
         if column.heading_formula:
             head.number_format = "#,##0"
         styles.unit(ws[f"{letter}{UNIT}"], column.role)
-        if column.is_text and column.role != "note":
-            indent = 0 if column.role == "key" else 1
+        if column.is_text:
+            indent = 0 if letter == "A" else 1
             ws[f"{letter}{HEADING}"].alignment = Alignment(
                 wrap_text=True, vertical="bottom", indent=indent, horizontal="left"
             )

@@ -92,6 +92,12 @@ class Made:
         """Heading to column letter; of columns with one heading the first."""
         return self._headings.get(sheet, {})
 
+    def heading_of(self, place: Place) -> str:
+        """The heading above a cell of a table, without the stage and slot of the figure."""
+        letters = re.sub(r"\d", "", place[1])
+        heading = str(self.values.get((place[0], f"{letters}{HEADING}"), ""))
+        return re.sub(r"^Part of | \[[^\]]*\d\]$", "", heading)
+
     def column(self, sheet: str, heading: str, count: int | None = None) -> list[Value | None]:
         """Values under a heading, a row a case unless told otherwise."""
         letters = self.headings(sheet)[heading]
