@@ -57,17 +57,18 @@ ON_TILES: frozenset[str] = frozenset(LAYOUT["summary"])
 
 STEPS: frozenset[str] = frozenset((
     "group_kv_layer", "group_kv_growth", "group_kv_read_per_token", "group_token_split",
-    "group_kv_layer_gpu", "group_kv_read_gpu", "group_state_layer",
-    "layers_left", "stage_start", "stage_group_before", "stage_group_upto", "stage_group_layers",
+    "group_kv_layer_gpu", "group_kv_read_gpu", "group_state_layer", "layers_left",
+    "stage_start", "stage_end", "stage_group_before", "stage_group_upto", "stage_group_layers",
     "stage_group_caches", "attention_kv", "attention_kv_gpu", "attention_replicated",
-    "attention_share", "stage_attention_layers", "attention_layers", "state_share", "moe_layers",
-    "stage_moe_layers", "moe_share", "dense_share", "layer_share", "experts_share_gpu",
-    "experts_hot", "experts_cold", "groups_rule", "kind_window", "state_channels_gpu",
-    "layer_state_bytes", "kernel_block", "block_floor", "largest_page", "pages_pad",
-    "widest_page", "longest_window", "one_kind", "smallest_kind", "layers_per_group",
-    "kind_blocks", "stage_block_bytes", "stage_block_requests", "stage_room", "stage_plain_reserved", "group_plain_blocks",
-    "group_plain_reserved", "flat_gap", "cells_gap", "kind_straddle", "kind_reach", "kind_tokens",
-    "kind_tokens_decode", "padded_page", "largest_state", "largest_token", "stage_blocks", "stage_left", "pool_cells",
+    "attention_share", "stage_attention_layers", "attention_layers", "state_share",
+    "moe_layers", "stage_moe_layers", "moe_share", "dense_share", "layer_share",
+    "experts_share_gpu", "experts_hot", "experts_cold", "groups_rule", "kind_window",
+    "state_channels_gpu", "layer_state_bytes", "kernel_block", "block_floor", "largest_page",
+    "pages_pad", "widest_page", "longest_window", "one_kind", "smallest_kind",
+    "layers_per_group", "kind_blocks", "stage_block_bytes", "stage_block_requests",
+    "stage_room", "stage_plain_reserved", "group_plain_blocks", "group_plain_reserved",
+    "flat_gap", "cells_gap", "kind_straddle", "kind_reach", "kind_tokens", "kind_tokens_decode",
+    "padded_page", "largest_state", "largest_token", "stage_blocks", "stage_left", "pool_cells",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 

@@ -50,9 +50,7 @@ def test_the_only_stage_has_a_plain_value(plan: Plan) -> None:
     stage = explain(plan, "stage_concurrency")
     assert not stage.grouped and stage.rows == ()
     assert (stage.value, stage.exact) == (23.0, "23 request")
-    assert stage.numbers.startswith(
-        "floordiv(56,923,957,347 byte/gpu, 2,415,919,104 byte/request/gpu) if "
-    )
+    assert "floordiv(56,923,957,347 byte/gpu, 2,415,919,104 byte/request/gpu)" in stage.numbers
     group = explain(plan, "stage_group_layers", case=case_of(plan, "gemma-3-27b"))
     assert [row.label for row in group.rows] == [
         "group 1, sliding window", "group 2, full attention",
