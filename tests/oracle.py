@@ -127,6 +127,12 @@ def owning_layers(group: dict[str, Any]) -> range:
     return range(int(number(group["layers"]) - number(group.get("shared_layers"))))
 
 
+def is_known(model: dict[str, Any]) -> bool:
+    """Whether the tokens that an encoder leaves to cross attention are known."""
+    crossed = (g for g in model["layer_groups"] if g["kind"] == "cross_attention")
+    return all(number(group["tokens"]) > 0 for group in crossed)
+
+
 def kv_per_token(model: dict[str, Any], element: float) -> float:
     """Bytes that one more token adds while every window is open."""
     total = 0.0
@@ -153,7 +159,8 @@ def kv_per_request(model: dict[str, Any], element: float, context: int) -> float
 def read_by_generation(model: dict[str, Any], element: float, prompt: int, output: int) -> float:
     """Bytes that the decode steps of one request read, and write where a state is rewritten.
 
-    The first token comes from prefill; the step for each further one reads all that is there.
+    The first token comes from prefill; the step for each further one reads all that is there. A
+    layer that shares the cache of another one reads it, too.
     """
     total = 0.0
     there = prompt
@@ -163,7 +170,7 @@ def read_by_generation(model: dict[str, Any], element: float, prompt: int, outpu
                 continue
             layer = bytes_per_token(group, element) * tokens_read(group, there)
             layer += 2 * state_bytes(group)
-            total += layer * len(owning_layers(group))
+            total += layer * number(group["layers"])
         there += 1
     return total
 
@@ -173,7 +180,7 @@ def weight_bytes(model: dict[str, Any], weight: dict[str, Any]) -> float:
     kinds = {
         "attention": "linear", "mlp": "linear", "shared": "linear", "state": "linear",
         "experts": "expert", "embedding": "kept", "lm_head": "kept", "norm": "kept",
-        "router": "kept", "vision": "kept",
+        "router": "kept", "vision": "kept", "other": "kept", "indexer": "linear",
     }  # fmt: skip
     total = 0.0
     for component, kind in kinds.items():

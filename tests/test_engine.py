@@ -93,9 +93,7 @@ def test_twelve_thousand_cases_give_what_each_slice_of_them_gives() -> None:
 
 
 def test_a_column_is_computed_once_and_on_demand() -> None:
-    columns = Columns(
-        metrics(), {"rank_concurrency": np.asarray([13.0]), "dp": np.asarray([2.0])}
-    )
+    columns = Columns(metrics(), {"rank_concurrency": np.asarray([13.0]), "dp": np.asarray([2.0])})
     assert columns["max_concurrency"].tolist() == [26.0]
     assert columns["max_concurrency"] is columns["max_concurrency"]
     with pytest.raises(KeyError, match=r"peak_bf16|compute_dtype"):
@@ -335,6 +333,9 @@ def test_kv_bytes_agree_with_a_count_layer_by_layer(model: str) -> None:
     for fmt, element in (("bf16", 2.0), ("fp8", 1.0)):
         for context in (100, 1024, 8192, 100_000):
             columns = columns_of(model, fmt, context=context)
+            if not oracle.is_known(entry(model)):
+                assert np.isnan(columns["kv_per_request"]).all()
+                continue
             assert close(columns["kv_per_token"], oracle.kv_per_token(entry(model), element))
             expected = oracle.kv_per_request(entry(model), element, context)
             assert close(columns["kv_per_request"], expected)
@@ -347,6 +348,9 @@ def test_reads_of_a_generation_agree_with_a_count_step_by_step(model: str) -> No
         columns = columns_of(
             model, "bf16", cached_tokens=0, prompt_tokens=prompt, output_tokens=output
         )
+        if not oracle.is_known(entry(model)):
+            assert np.isnan(columns["kv_read_total"]).all()
+            continue
         expected = oracle.read_by_generation(entry(model), 2.0, prompt, output)
         assert close(columns["kv_read_total"], expected), (prompt, output)
 

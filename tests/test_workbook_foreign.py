@@ -15,7 +15,7 @@ import pytest
 import yaml
 from support.recalc import differences, recalculate_formualizer
 from support.tools import REPOSITORY
-from support.workbook import MAIN, Made, fresh_path
+from support.workbook import MAIN, Made, fresh_path, write_yaml
 from support.xlsx import Value
 
 import planner
@@ -49,23 +49,6 @@ HOSTILE = {
 }
 LONG = "=1+1 " * 8000
 UNHOLDABLE = "bell \x07 and zero \x00 and \ufffe end"
-
-
-class _Plain(yaml.SafeDumper):
-    """Every text in quotes, and no anchors: the product refuses them."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_Plain.add_representer(
-    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
-)
-
-
-def _write(path: Path, data: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.dump(data, Dumper=_Plain, allow_unicode=True, sort_keys=False), "utf-8")
 
 
 def _records(text: str) -> dict[str, dict[str, Any]]:
@@ -138,7 +121,7 @@ def book(text: str) -> Made:
         **{f"catalog/{name}": data for name, data in _records(text).items()},
         "=1+1.yaml": _scenario(text), "metrics.yaml": _metrics(text),
     }.items():  # fmt: skip
-        _write(folder / name, data)
+        write_yaml(folder / name, data)
     plan = planner.plan(
         folder / "=1+1.yaml", catalogs=[folder / "catalog"], metrics=[folder / "metrics.yaml"]
     )
@@ -269,11 +252,11 @@ def planner_text(made: Made) -> dict[str, Any]:
 def test_ids_that_a_look_up_reads_otherwise_are_refused(word: str, tmp_path: Path) -> None:
     """``~ * ?`` are wildcards of MATCH, case is ignored there, and a number is no text."""
     data = _records(TAME)["models/my-qwen3-8b.yaml"] | {"id": word, "weight_format": "bf16"}
-    _write(tmp_path / "catalog" / "models" / f"{word}.yaml", data)
+    write_yaml(tmp_path / "catalog" / "models" / f"{word}.yaml", data)
     scenario = tmp_path / "s.yaml"
     text = {**_scenario(TAME), "models": [word], "gpus": ["h100-sxm"], "engine": "plain",
             "precisions": [{}]}  # fmt: skip
-    _write(scenario, text)
+    write_yaml(scenario, text)
     with pytest.raises(InputError) as caught:
         planner.plan(scenario, catalogs=[tmp_path / "catalog"])
     message = str(caught.value)

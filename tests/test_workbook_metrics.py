@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from support.recalc import differences, recalculate_formualizer
 from support.workbook import (
     FIRST,
@@ -19,6 +18,7 @@ from support.workbook import (
     make,
     places,
     shipped,
+    write_yaml,
 )
 from support.xlsx import read_formulas
 
@@ -79,19 +79,13 @@ OWN["constants"]["own_gpu"] = {"value": 1, "unit": "gpu", "meaning": "One GPU"}
 OWN["constants"]["own_padding"] = {"value": 1.01, "meaning": "Measured on our cluster"}
 
 
-class _Plain(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return own_book(tmp_path_factory.mktemp("own"), OWN, bare=False)
 
 
 def own_book(folder: Path, metrics: dict[str, Any], *settings: str, bare: bool = True) -> Made:
-    path = folder / "metrics.yaml"
-    path.write_text(yaml.dump(metrics, Dumper=_Plain, sort_keys=False), "utf-8")
+    path = write_yaml(folder / "metrics.yaml", metrics)
     return make(
         planner.plan(SCENARIOS / "example.yaml", metrics=[path], settings=settings), bare=bare
     )

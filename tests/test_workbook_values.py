@@ -9,6 +9,7 @@ from pathlib import Path
 import openpyxl
 import pandas
 import pytest
+import yaml
 from python_calamine import CalamineSheet, CalamineWorkbook
 from support.recalc import (
     convert,
@@ -19,16 +20,21 @@ from support.recalc import (
 )
 from support.workbook import (
     FIRST,
+    SCENARIOS,
     SHIPPED,
     Made,
     edited,
     engine_value,
     holds,
+    make,
     places,
     recalculated,
     shipped,
+    write_yaml,
 )
 from support.xlsx import Cells, is_error, position, read_values
+
+import planner
 
 # Metrics that are the difference of nearly equal numbers. Spreadsheets snap such a difference to 0,
 # the engine keeps the last bits; both say "no gap" within the tolerance of the check that reads it.
@@ -41,7 +47,8 @@ def without_residues(made: Made, found: Cells) -> Cells:
     for name, scale in CANCELLING.items():
         for case, row in enumerate(place_of[name]):
             limit = 1e-9 * abs(float(plan.value(scale, case) or 0.0))
-            if all(abs(float(cells[row[0]])) <= limit for cells in (made.stored, found)):
+            residues = [cells[row[0]] for cells in (made.stored, found)]
+            if all(isinstance(v, float) and abs(v) <= limit for v in residues):
                 calm[row[0]] = made.stored[row[0]]
     return calm
 
@@ -223,3 +230,55 @@ def _plain(found: dict[tuple[str, str], object]) -> Cells:
         for place, value in found.items()
         if value is not None
     }
+
+
+# ---- figures that nobody knows -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mystery(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Two cards beside a known one: of one no memory is known, of the other no bandwidth."""
+    folder = tmp_path_factory.mktemp("mystery")
+    text = (SCENARIOS.parent / "gpus" / "l4.yaml").read_text("utf-8")
+    data = yaml.safe_load(text)
+    for word, blank in (("no-memory", "memory"), ("no-bandwidth", "memory_bandwidth")):
+        card = {**data, "id": word, "label": word}
+        unknown = {"value": None}
+        card[blank] = {"marketed": unknown, "device": unknown} if blank == "memory" else unknown
+        write_yaml(folder / "gpus" / f"{word}.yaml", card)
+    plan = planner.plan(
+        SCENARIOS / "example.yaml",
+        catalogs=[folder],
+        settings=["gpus=[no-memory, l4, no-bandwidth]", "models=[qwen3-8b, gpt-oss-20b]"],
+    )
+    return make(plan, bare=True)
+
+
+def test_unknown_figures_stay_unknown_in_every_engine(mystery: Made) -> None:
+    assert differences(mystery.stored, recalculate_formualizer(mystery.path)) == []
+    found = recalculate_libreoffice(mystery.path)
+    assert differences(mystery.stored, without_residues(mystery, found)) == []
+
+
+def test_unknown_is_a_word_to_readers_and_an_error_in_workings(mystery: Made) -> None:
+    cards = mystery.column("Results", "GPU")
+    verdicts = mystery.column("Results", "Verdict")
+    for card, verdict, threshold, slots in zip(
+        cards, verdicts, mystery.column("Results", "B* compute"),
+        mystery.column("Results", "Max concurrency"), strict=True,
+    ):  # fmt: skip
+        assert (verdict == "unknown") == (card == "no-memory")
+        assert (slots == "unknown") == (card == "no-memory")
+        assert (threshold == "unknown") == (card == "no-bandwidth")
+    assert not [v for (sheet, _), v in mystery.values.items()
+                if sheet in ("Results", "Summary", "Cover", "Checks") and is_error(v)]  # fmt: skip
+    letters = mystery.headings("Cases")["Memory basis, one GPU"]
+    assert is_error(mystery.values["Cases", f"{letters}{FIRST}"])
+
+
+def test_unknown_figures_are_counted_and_break_no_integrity(mystery: Made) -> None:
+    label = mystery.plan.metrics.metrics["cases_without_verdict"].label
+    row = mystery.row_of("Checks", label)
+    assert mystery.values["Checks", f"C{row}"] == 4
+    assert mystery.values["Checks", f"E{row}"] == "attention"
+    assert mystery.values[mystery.named("chk_all")] is True

@@ -23,23 +23,17 @@ from reports.workbook.back_sheets import (
     place_plan_metrics,
     sources_sheet,
 )
+from reports.workbook.book_charts import ladder_chart
 from reports.workbook.case_sheets import CASES, GROUPS, STAGES, WORKINGS, CaseSheets
 from reports.workbook.catalog_sheets import SHEETS, SourceList, catalog_sheet, groups_sheet
-from reports.workbook.front_sheets import (
-    COVER,
-    RESULTS,
-    SUMMARY,
-    cover_sheet,
-    ladder_chart,
-    results_sheet,
-    summary_sheet,
-)
+from reports.workbook.front_sheets import COVER, RESULTS, cover_sheet, results_sheet
 from reports.workbook.inputs_sheet import CONSTANTS, INPUTS, constants_sheet, inputs_sheet
 from reports.workbook.rows_text import decoded
+from reports.workbook.settings import Settings
+from reports.workbook.summary_sheet import SUMMARY, WORKINGS_ROW, summary_sheet
 from reports.workbook.tables import Book, Table
 from reports.workbook.variant_sheets import VariantSheets, display_units, variant_names
 
-SUMMARY_FIRST = 60
 FIXED = (
     COVER, SUMMARY, RESULTS, INPUTS, *(spec.name for spec in SHEETS), "Layer groups", CASES, GROUPS,
     STAGES, WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
@@ -94,8 +88,9 @@ class _Writing:
         names = self._plan_names()
         cases = self._calculations(sheets, variants)
         checks_sheet(book, plan, at, inputs, cases)
-        results = results_sheet(book, plan, sheets, at)
-        summary_sheet(book, plan, at, results, names)
+        settings = Settings(plan, at, SUMMARY, WORKINGS_ROW + len(names) + 1)
+        results = results_sheet(book, plan, sheets, at, settings)
+        summary_sheet(book, plan, at, results, names, settings)
         self._back()
         self._order()
         sheets_inside = [ws for ws in book.workbook if ws.title != COVER]
@@ -121,7 +116,7 @@ class _Writing:
         tables = {m.table for m in self.metrics.in_order()} - {"checks"}
         names: list[str] = []
         for table in ["summary", *sorted(tables - {"summary"})]:
-            first = SUMMARY_FIRST + len(names)
+            first = WORKINGS_ROW + len(names)
             names += place_plan_metrics(self.plan, self.at, SUMMARY, table, first)
         return names
 

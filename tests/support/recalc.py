@@ -108,7 +108,7 @@ def recalculate_formualizer(path: Path) -> Cells:
 
     with tempfile.TemporaryDirectory() as folder:
         bare = stripped(path, Path(folder) / path.name)
-        book = formualizer.Workbook.from_bytes(bare.read_bytes())
+        book = formualizer.Workbook.from_bytes(bare.read_bytes(), load_limits=_ROOM)
         typed = read_values(bare)
     # Not its file-to-file recalculation, which takes 256 columns at most.
     book.set_temporal_egress("serial")
@@ -121,6 +121,9 @@ def recalculate_formualizer(path: Path) -> Cells:
         typed | {place: value for place, value in found.items() if value is not None}
     )
 
+
+# Its own limits on parts and expanded size end at about 1,500 cases of a plan.
+_ROOM = {"max_part_bytes": 2**31, "max_expanded_bytes": 2**33, "max_input_bytes": 2**31}
 
 # The kinds that say "this value does not exist"; all others say "this formula was not understood".
 _KINDS = {"Div": "#DIV/0!", "Na": "#N/A", "Num": "#NUM!", "Ref": "#REF!", "Value": "#VALUE!"}

@@ -16,6 +16,8 @@ from typing import Any
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
+import yaml
+
 import planner
 from planner.catalog import Catalog
 from planner.inputs import Case
@@ -153,6 +155,25 @@ def recalculated(name: str) -> Cells:
 def engine_plan(name: str = "example", *settings: str, **how: Any) -> Plan:
     """What the engine says of a shipped scenario with settings."""
     return planner.plan(SCENARIOS / f"{name}.yaml", settings=settings, **how)
+
+
+class _Plain(yaml.SafeDumper):
+    """Every text in quotes, and no anchors: the product refuses them."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_Plain.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
+
+
+def write_yaml(path: Path, data: Any) -> Path:
+    """A YAML file as the product reads it, folders included."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.dump(data, Dumper=_Plain, allow_unicode=True, sort_keys=False), "utf-8")
+    return path
 
 
 # ---- changes -----------------------------------------------------------------------------------
