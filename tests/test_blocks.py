@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
-from accuracy_reference import answers, catalog_slots, inputs, printed_tokens
 from support.command import SMALL
+from support.tools import REPOSITORY
 
 import planner
 from planner import layer_kinds
@@ -16,6 +17,10 @@ from planner.engine import Array, Columns
 from planner.errors import InputError
 from planner.metrics import MetricSet
 from planner.planning import Plan
+
+sys.path.append(str(REPOSITORY / "benchmarks"))
+
+from accuracy_reference import answers, catalog_slots, inputs, printed_tokens
 
 Slot = Mapping[str, float]
 
