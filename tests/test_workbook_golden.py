@@ -12,6 +12,8 @@ from support.tools import REPOSITORY
 from support.workbook import FIRST, HEADING, Made, engine_plan, make
 from support.xlsx import Value, position
 
+from planner.saved import product_version
+
 GOLDEN = REPOSITORY / "tests" / "golden" / "workbook" / "example.txt"
 FRONT = {"Cover": 60, "Summary": 36, "Checks": 60}  # made cell by cell: rows shown
 # Of a figure with a cell a layer group, stage or rung only the first is shown.
@@ -87,4 +89,6 @@ def _line(made: Made, place: tuple[str, str]) -> str:
 def _text(value: Value) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
+    if value == product_version():
+        return "(version)"
     return _HASH.sub("(hash)", str(value).replace("\n", " ")[:160])

@@ -79,14 +79,14 @@ def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, f
         _Row(name, name.replace("_", " "), float(c.value), c.unit, c.meaning)
         for name, c in plan.metrics.constants.items()
     ]
-    rows.append(
-        _Row(STAGE_ROOM, "stage columns", float(at.stages), "1",
-             "Pipeline stages that the workings have columns for; a case with more is unknown")
-    )  # fmt: skip
     rows += [
         _Row(f"unit {text}", f"1 {text}", factor, "base units", "Divides a figure for display")
         for text, factor in units.items()
     ]
+    rows.append(
+        _Row(STAGE_ROOM, "stage columns", float(at.stages), "1",
+             "Pipeline stages that the workings have columns for; a case with more is unknown")
+    )  # fmt: skip
     columns = [
         *_common(rows, "derived"),
         TableColumn(
