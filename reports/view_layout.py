@@ -56,7 +56,7 @@ STEPS: frozenset[str] = frozenset((
     "stage_group_caches", "attention_kv", "attention_kv_gpu", "attention_replicated",
     "attention_share", "stage_attention_layers", "attention_layers", "state_share", "moe_layers",
     "stage_moe_layers", "moe_share", "dense_share", "layer_share", "experts_share_gpu",
-    "experts_hot", "experts_cold",
+    "experts_hot", "experts_cold", "vocab_padding",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
