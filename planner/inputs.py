@@ -140,7 +140,8 @@ def _copies(cache: Mapping[str, Any], tp: float) -> float:
 
 
 # Cards without a fast link run tensor parallelism over PCIe, up to the eight that one host holds
-# (RTX PRO 6000 at TP 4, TensorRT-LLM 1.0 performance overview). It is slower, and takes no more memory.
+# (RTX PRO 6000 at TP 4 in the performance overview of TensorRT-LLM 1.0). It is slower, and takes no
+# more memory.
 HOST_GPUS = 8
 
 # Reasons for which a combination makes no sense, each with its test; the first that holds counts.

@@ -69,6 +69,7 @@ STEPS: frozenset[str] = frozenset((
     "stage_room", "stage_plain_reserved", "group_plain_blocks", "group_plain_reserved",
     "flat_gap", "cells_gap", "kind_straddle", "kind_reach", "kind_tokens", "kind_tokens_decode",
     "padded_page", "largest_state", "largest_token", "stage_blocks", "stage_left", "pool_cells",
+    "vocab_padding",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 

@@ -131,8 +131,12 @@ def copies(plan: Plan, case: int) -> float:
             more += held - part["group_kv_params"] + part["group_replicated_params"] * (tp - 1)
     more *= width["weight_linear_bytes"]
     kept = (facts["params_norm"] + facts["params_router"]) * (tp - 1)
+    tables = facts["params_embedding"] + facts["params_lm_head"]
     if facts["tied_embedding"] and pp > 1:
         kept += facts["params_embedding"]
+        tables += facts["params_embedding"]
+    rows = int(facts["vocab_size"])
+    kept += tables * (-rows % 64) / rows
     return more + kept * width["weight_kept_bytes"]
 
 

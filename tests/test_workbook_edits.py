@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +19,11 @@ from support.workbook import (
     make,
     other_cases,
     shipped,
+    write_yaml,
 )
 from support.xlsx import Cells, Value, position
 
+import planner
 from planner.planning import Plan
 
 HEADINGS = {"model": "Model", "gpu": "GPU", "weight_format": "Weights", "kv_format": "KV cache"}
@@ -199,6 +202,39 @@ def test_a_changed_case_gives_what_the_engine_gives(edit: str) -> None:
     assert changed_rows(made, found, "Cases") == sorted(edits)
     assert changed_rows(made, found, "Inputs") == []
     check_lights(made, found, 0, len(edits))
+
+
+def test_layouts_change_within_the_stages_of_the_book(tmp_path: Path) -> None:
+    """A book of one and four pipeline stages: other stages, ranks and divisions in five cases."""
+    scenario = {
+        "name": "layouts", "title": "layouts", "as_of": "2026-11-29", "gpus": ["h200-sxm"],
+        "models": ["gemma-3-27b", "qwen3-next-80b", "deepseek-v3"], "contexts": ["16384 tokens"],
+        "layouts": [{"tp": 8}, {"tp": 8, "pp": 4}], "batches": [32],
+        "workloads": [{"name": "w", "prompt": "8192 tokens", "output": "1025 tokens"}],
+    }  # fmt: skip
+    plan = planner.plan(write_yaml(tmp_path / "layouts.yaml", scenario))
+    made = make(plan)
+    edits: dict[int, dict[str, Any]] = {
+        0: {"pp": 4.0}, 1: {"pp": 3.0}, 2: {"pp": 2.0, "tp": 2.0, "dp": 2.0},
+        4: {"ep": 8.0, "dcp": 4.0}, 5: {"model": "gemma-3-27b", "tp": 4.0},
+    }  # fmt: skip
+    found = compare(made, case_changes(made, edits), other_cases(plan, edits))
+    assert changed_rows(made, found, "Cases") == sorted(edits)
+    check_lights(made, found, 0, len(edits))
+
+
+def test_more_stages_than_the_book_has_columns_are_unknown() -> None:
+    """Never a wrong number: what cannot be calculated says so, and the reason stands beside it."""
+    made = shipped()
+    found = recalculate_formualizer(edited(made, case_changes(made, {18: {"pp": 4.0}})))
+    row = FIRST + 18
+    results = made.headings("Results")
+    for heading in ("Verdict", "Max concurrency", "Weights, one GPU", "Longest context that fits"):
+        assert found["Results", f"{results[heading]}{row}"] == "unknown", heading
+        assert found["Results", f"{results[heading]}{row + 1}"] != "unknown", heading
+    check_lights(made, found, 0, 1)
+    label = made.plan.metrics.metrics["cases_without_verdict"].label
+    assert found["Checks", f"E{made.row_of('Checks', label)}"] == "attention"
 
 
 def test_changed_cases_in_libreoffice() -> None:

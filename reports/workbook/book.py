@@ -41,8 +41,7 @@ FIXED = (
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, INPUTS, "Models", "Layer groups", "GPUs", "Engines", "Weight formats",
     "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
-    "Context ladder", WORKINGS, "Context ladder workings", CHECKS, "Sources", "Changes", "Glossary",
-    CONSTANTS,
+    "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 
 
@@ -149,10 +148,12 @@ class _Writing:
         glossary_sheet(self.book, self.plan, self.at, self.sources)
 
     def _order(self) -> None:
-        """Reading order; sheets of a user's own tables come before the workings."""
+        """Reading order: a user's own tables come before the workings, those of ladders last."""
         titles = [ws.title for ws in self.book.workbook]
-        rank = {title: number for number, title in enumerate(READING_ORDER)}
+        rank = {title: float(number) for number, title in enumerate(READING_ORDER)}
         own = READING_ORDER.index(WORKINGS) - 0.5
+        for name, entry in self.metrics.variants.items():
+            rank[variant_names(self.at.sheets, name, entry.label)[1]] = rank[CHECKS] - 0.5
         titles.sort(key=lambda title: rank.get(title, own))  # stable: own sheets keep their order
         for place, title in enumerate(titles):
             workbook = self.book.workbook

@@ -107,7 +107,7 @@ class CaseColumns:
                     role="input",
                     number_format=number_format(values, True),
                     choices=choices,
-                    whole=not choices,
+                    bounds=None if choices else self._bounds(name),
                     note=entry.meaning,
                 )
             )
@@ -115,6 +115,10 @@ class CaseColumns:
                 workloads: list[Scalar] = [c.workload for c in self.plan.cases]
                 columns.append(TableColumn("#workload", "Workload", workloads, role="key"))
         return columns
+
+    def _bounds(self, name: str) -> tuple[int, int]:
+        """What may be typed: a book has workings for the pipeline stages of its plan, no more."""
+        return int(name != "cached_tokens"), self.at.stages if name == "pp" else 10**14 - 1
 
     def _key_columns(self) -> list[TableColumn]:
         """The case id as a live formula beside the id as issued: they differ after a change."""

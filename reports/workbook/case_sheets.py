@@ -24,6 +24,7 @@ from reports.workbook.case_columns import (
     metric_format,
     unit_text,
 )
+from reports.workbook.inputs_sheet import STAGE_ROOM
 from reports.workbook.styles import Role
 from reports.workbook.tables import (
     FIRST,
@@ -214,6 +215,7 @@ class CaseSheets:
                     f"{name}{spot.label}", f"{entry.label}{spot.label}",
                     at_spot(self.plan.columns[name], spot, self.count).astype(float),
                     unit=unit_text(entry.unit), role="key", number_format="0",
+                    formula=self._stage_number(name, spot),
                 )
                 for spot in spots(STAGE, self.at.stages)
             ]  # fmt: skip
@@ -226,6 +228,14 @@ class CaseSheets:
             "calculation",
         )  # fmt: skip
         return self.finish(ws, columns, 4)
+
+    def _stage_number(self, name: str, spot: Spot) -> str:
+        """Counts on from the stage before; unknown where a case has more stages than columns."""
+        if spot.stage > 0:
+            before = self.at.blocks[name][1][Spot(stage=spot.stage - 1)]
+            return f"{before}{{r}}+1"
+        stages = f"{CASES}!{self.at.letter('pp')}{{r}}"
+        return f"IF({stages}<={self.at.fixed[STAGE_ROOM]},0,NA())"
 
     def _block(self, metric: Metric, sheet: str) -> list[TableColumn]:
         """The neighbouring columns of a figure that is finer than a case."""

@@ -16,6 +16,7 @@ from reports.workbook.styles import Role
 from reports.workbook.tables import FIRST, Book, Table, TableColumn
 
 INPUTS, CONSTANTS = "Inputs", "Constants"
+STAGE_ROOM = "stage columns"  # no name of the formula language
 _NUMBER = "[>=1000]#,##0;General"
 
 
@@ -82,6 +83,10 @@ def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, f
         _Row(f"unit {text}", f"1 {text}", factor, "base units", "Divides a figure for display")
         for text, factor in units.items()
     ]
+    rows.append(
+        _Row(STAGE_ROOM, "stage columns", float(at.stages), "1",
+             "Pipeline stages that the workings have columns for; a case with more is unknown")
+    )  # fmt: skip
     columns = [
         *_common(rows, "derived"),
         TableColumn(

@@ -64,7 +64,7 @@ class TableColumn:
     """One column of a table sheet.
 
     ``formula`` has ``{r}`` for the row; without one the values are typed in (role input) or facts.
-    ``choices`` is the source of a drop-down: a range or a quoted list.
+    ``choices`` is the source of a drop-down: a range or a quoted list; ``bounds`` hold counts.
     """
 
     key: str
@@ -75,7 +75,7 @@ class TableColumn:
     formula: str | None = None
     number_format: str = "General"
     choices: str = ""
-    whole: bool = False
+    bounds: tuple[int, int] | None = None
     note: str = ""
     outline: int = 0
     width: float = 0.0
@@ -230,7 +230,7 @@ class Book:
             dimension.outlineLevel = column.outline
             dimension.hidden = True
         last = FIRST + max(count, 1) - 1
-        if column.choices or column.whole:
+        if column.choices or column.bounds:
             ws.add_data_validation(_validation(column, f"{letter}{FIRST}:{letter}{last}"))
 
     def print_setup(self, ws: Worksheet, rows: str, keys: int = 0) -> None:
@@ -340,8 +340,9 @@ def _validation(column: TableColumn, cells: str) -> DataValidation:
         rule = DataValidation("list", formula1=column.choices, allow_blank=False)
         rule.error = "Choose one of the list."
     else:
-        rule = DataValidation("whole", operator="between", formula1="0", formula2="100000000000000")
-        rule.error = "A whole number is needed here."
+        low, high = column.bounds or (0, 0)
+        rule = DataValidation("whole", operator="between", formula1=f"{low}", formula2=f"{high}")
+        rule.error = f"A whole number from {low} to {high:,} is needed here."
     rule.errorTitle = fitting(column.heading)[:30]
     rule.showErrorMessage = True
     rule.add(cells)

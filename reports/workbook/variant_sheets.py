@@ -177,7 +177,9 @@ class VariantSheets:
         for name in self.variant.shows:
             columns += [*self._rung_columns(name), spacer()]
         entry = self.plan.metrics.tables[self.variant.table]
-        ws = self.book.sheet(self.sheet, self.variant.label, entry.answers, "calculation")
+        own = self.variant.label != entry.label  # the table may show several sets of variants
+        answers = f"{self.variant.meaning}: what follows?" if own else entry.answers
+        ws = self.book.sheet(self.sheet, self.variant.label, answers, "calculation")
         return self.sheets.finish(ws, columns[:-1], 4)
 
     def _rung_columns(self, name: str) -> list[TableColumn]:

@@ -23,6 +23,7 @@ from planner.catalog import Catalog
 from planner.inputs import Case
 from planner.metrics import SLOTS
 from planner.planning import Plan, compute, plain
+from planner.scenario import layout_id
 from reports.workbook.book import write
 from reports.workbook.package import Package, cells, sheet_parts, splice
 from reports.workbook.rows import cell_xml
@@ -221,9 +222,10 @@ def other_cases(plan: Plan, changes: Mapping[int, Mapping[str, Any]], *known: Pl
 
 
 def _case_id(picks: Mapping[str, str], rest: Mapping[str, Any], workload: str) -> str:
+    layout = {name: rest[name] for name in ("tp", "pp", "dp", "ep", "dcp")}
     formats = f"{picks['weight_format']}+{picks['kv_format']}+{rest['compute_dtype']}"
     return "/".join(
-        (picks["model"], picks["gpu"], f"tp{rest['tp']:.0f}", formats, f"{rest['context']:.0f}",
+        (picks["model"], picks["gpu"], layout_id(layout), formats, f"{rest['context']:.0f}",
          workload, f"b{rest['batch']:.0f}")
     )  # fmt: skip
 
