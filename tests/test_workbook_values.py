@@ -220,7 +220,7 @@ def test_pandas_reads_numbers_under_the_headings() -> None:
         assert frame[heading].tolist() == made.plan.column(metric).tolist()
     verdicts = [made.plan.value("verdict", case) for case in range(len(made.plan.cases))]
     assert frame["Verdict"].tolist() == verdicts
-    assert not frame.drop(columns="Unnamed: 4").isna().any().any()
+    assert not frame.drop(columns="Unnamed: 6").isna().any().any()
 
 
 def _plain(found: dict[tuple[str, str], object]) -> Cells:
