@@ -9,12 +9,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 from zipfile import ZipFile
 
 import pytest
 from support.recalc import differences, recalculate_formualizer
 from support.tools import REPOSITORY
-from support.workbook import FIRST, SHIPPED, Made, engine_plan, fresh_path, make, shipped
+from support.workbook import FIRST, MAIN, SHIPPED, Made, engine_plan, fresh_path, make, shipped
 
 from planner.planning import Plan
 from planner.saved import document, dumps, load
@@ -218,3 +219,13 @@ def test_the_plans_hash_stands_on_the_cover() -> None:
     inside = json.loads(extract(Package.read(made.path), "plan"))
     cover = {v for (sheet, _), v in made.values.items() if sheet == "Cover"}
     assert {inside["hashes"]["values"], made.plan.title, made.plan.name} <= cover
+
+
+def test_spreadsheet_programs_calculate_the_book_when_it_is_opened() -> None:
+    """Typed-over inputs of a file that another tool changed must not meet stale numbers."""
+    with ZipFile(shipped().path) as archive:
+        root = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+    (setting,) = root.iter(f"{MAIN}calcPr")
+    assert setting.attrib["fullCalcOnLoad"] == "1"
+    assert setting.attrib.get("calcMode", "auto") == "auto"
+    assert "iterate" not in setting.attrib

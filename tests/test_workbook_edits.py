@@ -14,8 +14,10 @@ from support.workbook import (
     PICKS,
     Made,
     Place,
+    catalog,
     edited,
     engine_plan,
+    few,
     make,
     other_cases,
     shipped,
@@ -24,12 +26,22 @@ from support.workbook import (
 from support.xlsx import Cells, Value, position
 
 import planner
+from planner.catalog import Catalog
 from planner.planning import Plan
 
 HEADINGS = {"model": "Model", "gpu": "GPU", "weight_format": "Weights", "kv_format": "KV cache"}
 COMPARED = {"Results", "Summary", "Cases", "Group workings", "Access", "Thresholds",
             "Context ladder", "Context ladder workings", "Check workings", "Checks"}  # fmt: skip
 GIB = 2.0**30
+
+
+_SMALL = "gpus=[h100-sxm]"
+
+
+@functools.cache
+def small() -> Made:
+    """The example on one card: ten cases, two of each model."""
+    return make(engine_plan("example", _SMALL), offers=few())
 
 
 @functools.cache
@@ -53,11 +65,17 @@ def chart_rows(made: Made) -> set[Place]:
     return {p for p in made.formulas if p[0] == "Summary" and position(p[1])[0] > last}
 
 
-def compare(made: Made, changes: Mapping[Place, Value], plan: Plan, engine: str = "") -> Cells:
+def compare(
+    made: Made,
+    changes: Mapping[Place, Value],
+    plan: Plan,
+    engine: str = "",
+    offers: Catalog | None = None,
+) -> Cells:
     """The edited book recalculated, after every formula was held against the engine's new book."""
     calculate = recalculate_libreoffice if engine == "libreoffice" else recalculate_formualizer
     found = calculate(edited(made, changes))
-    wanted = make(plan)
+    wanted = make(plan, offers=offers or few())
     chart = {p for book in (made, wanted) for p in chart_rows(book)}
     assert wanted.formulas.keys() - chart == made.formulas.keys() - chart
     expected = {p: v for p, v in wanted.stored.items() if p not in about_changes(made) | chart}
@@ -108,9 +126,9 @@ INPUT_EDITS: dict[str, tuple[dict[str, Value], tuple[str, ...]]] = {
 @pytest.mark.parametrize("edit", INPUT_EDITS)
 def test_a_changed_assumption_gives_what_the_engine_gives(edit: str) -> None:
     names, settings = INPUT_EDITS[edit]
-    made = shipped()
+    made = small()
     changes = {made.named(name): value for name, value in names.items()}
-    found = compare(made, changes, engine_plan("example", *settings))
+    found = compare(made, changes, engine_plan("example", _SMALL, *settings))
     rows = sorted(position(ref)[0] - FIRST for _, ref in changes)
     assert changed_rows(made, found, "Inputs") == rows
     check_lights(made, found, len(changes), 0)
@@ -118,15 +136,15 @@ def test_a_changed_assumption_gives_what_the_engine_gives(edit: str) -> None:
 
 def test_a_changed_assumption_in_libreoffice() -> None:
     names, settings = INPUT_EDITS["all at once"]
-    made = shipped()
+    made = small()
     changes = {made.named(name): value for name, value in names.items()}
-    found = compare(made, changes, engine_plan("example", *settings), "libreoffice")
+    found = compare(made, changes, engine_plan("example", _SMALL, *settings), "libreoffice")
     check_lights(made, found, len(changes), 0)
 
 
 def test_the_engines_own_words_are_live() -> None:
     """Another memory basis and block size: facts of the engine entry stand on Inputs, too."""
-    made = shipped()
+    made = small()
     changes: dict[Place, Value] = {
         made.named("in_engine_memory_basis"): "marketed",
         made.named("in_engine_block_size"): 256.0,
@@ -166,19 +184,19 @@ CASE_EDITS: dict[str, dict[int, dict[str, Any]]] = {
         0: {"compute_dtype": "fp8"},
         1: {"compute_dtype": "int8"},
         2: {"weight_format": "int4"},
-        24: {"weight_format": "nvfp4"},
+        8: {"weight_format": "nvfp4"},
         5: {"kv_format": "fp8"},
         7: {"kv_format": "nvfp4"},
     },
     "dense to hybrid": {0: {"model": "qwen3-next-80b"}},
     "windows and latents": {
         1: {"model": "gemma-3-27b"},
-        29: {"model": "deepseek-v3", "tp": 8.0},
-        24: {"model": "qwen3-8b"},
+        9: {"model": "deepseek-v3", "tp": 8.0},
+        8: {"model": "qwen3-8b"},
     },
     "cards": {0: {"gpu": "b200"}, 3: {"gpu": "mi300x"}, 6: {"gpu": "l4"}},
     "a whole new case": {
-        11: {"model": "qwen3-next-80b", "gpu": "mi300x", "weight_format": "fp8",
+        5: {"model": "qwen3-next-80b", "gpu": "mi300x", "weight_format": "fp8",
              "kv_format": "fp8", "compute_dtype": "fp8", "tp": 4.0, "context": 65536.0,
              "cached_tokens": 20000.0, "prompt_tokens": 1000.0, "output_tokens": 800.0,
              "batch": 96.0},
@@ -197,7 +215,7 @@ def case_changes(made: Made, edits: Mapping[int, Mapping[str, Any]]) -> dict[Pla
 
 @pytest.mark.parametrize("edit", CASE_EDITS)
 def test_a_changed_case_gives_what_the_engine_gives(edit: str) -> None:
-    made, edits = shipped(), CASE_EDITS[edit]
+    made, edits = small(), CASE_EDITS[edit]
     found = compare(made, case_changes(made, edits), other_cases(made.plan, edits, known()))
     assert changed_rows(made, found, "Cases") == sorted(edits)
     assert changed_rows(made, found, "Inputs") == []
@@ -213,7 +231,7 @@ def test_layouts_change_within_the_stages_of_the_book(tmp_path: Path) -> None:
         "workloads": [{"name": "w", "prompt": "8192 tokens", "output": "1025 tokens"}],
     }  # fmt: skip
     plan = planner.plan(write_yaml(tmp_path / "layouts.yaml", scenario))
-    made = make(plan)
+    made = make(plan, offers=few())
     edits: dict[int, dict[str, Any]] = {
         0: {"pp": 4.0}, 1: {"pp": 3.0}, 2: {"pp": 2.0, "tp": 2.0, "dp": 2.0},
         4: {"ep": 8.0, "dcp": 4.0}, 5: {"model": "gemma-3-27b", "tp": 4.0},
@@ -225,9 +243,9 @@ def test_layouts_change_within_the_stages_of_the_book(tmp_path: Path) -> None:
 
 def test_more_stages_than_the_book_has_columns_are_unknown() -> None:
     """Never a wrong number: what cannot be calculated says so, and the reason stands beside it."""
-    made = shipped()
-    found = recalculate_formualizer(edited(made, case_changes(made, {18: {"pp": 4.0}})))
-    row = FIRST + 18
+    made = small()
+    found = recalculate_formualizer(edited(made, case_changes(made, {6: {"pp": 4.0}})))
+    row = FIRST + 6
     results = made.headings("Results")
     for heading in ("Verdict", "Max concurrency", "Weights, one GPU", "Longest context that fits"):
         assert found["Results", f"{results[heading]}{row}"] == "unknown", heading
@@ -238,8 +256,8 @@ def test_more_stages_than_the_book_has_columns_are_unknown() -> None:
 
 
 def test_changed_cases_in_libreoffice() -> None:
-    edits = CASE_EDITS["cards"] | CASE_EDITS["a whole new case"] | {29: {"model": "deepseek-v3"}}
-    made = shipped()
+    edits = CASE_EDITS["cards"] | CASE_EDITS["a whole new case"] | {9: {"model": "deepseek-v3"}}
+    made = small()
     plan = other_cases(made.plan, edits, known())
     found = compare(made, case_changes(made, edits), plan, "libreoffice")
     check_lights(made, found, 0, len(edits))
@@ -247,7 +265,7 @@ def test_changed_cases_in_libreoffice() -> None:
 
 def test_a_dense_model_becomes_a_hybrid_with_its_state() -> None:
     """By hand: 36 recurrent layers of 1,097,728 bytes, 12 layers with 2 KV heads of 256."""
-    made = shipped()
+    made = small()
     found = recalculate_formualizer(edited(made, case_changes(made, CASE_EDITS["dense to hybrid"])))
     assert found[made.case_cell("State per request", 0)] == 36 * 1_097_728
     assert found[made.case_cell("KV per token", 0)] == 12 * 2 * 2 * 256 * 2
@@ -255,7 +273,7 @@ def test_a_dense_model_becomes_a_hybrid_with_its_state() -> None:
 
 def test_a_number_format_without_a_native_path_is_unknown() -> None:
     """An H100 computes no FP4: the peak and what follows are unknown, the rest stays."""
-    made = shipped()
+    made = small()
     found = recalculate_formualizer(edited(made, case_changes(made, {0: {"compute_dtype": "fp4"}})))
     results = made.headings("Results")
     assert found["Results", f"{results['B* compute']}{FIRST}"] == "unknown"
@@ -265,7 +283,7 @@ def test_a_number_format_without_a_native_path_is_unknown() -> None:
 
 def test_a_changed_catalog_figure_flows_through() -> None:
     """Half the memory on the H100 row of GPUs: what the engine says of such a card."""
-    made = shipped()
+    made = small()
     row = made.row_of("GPUs", "h100-sxm")
     letters = made.headings("GPUs")["Framework memory"]
     place = ("GPUs", f"{letters}{row}")
@@ -279,7 +297,7 @@ def test_a_changed_catalog_figure_flows_through() -> None:
 
 def test_a_request_beyond_its_limit_turns_integrity_red() -> None:
     """The other side: a context shorter than the request is no legitimate input."""
-    made = shipped()
+    made = small()
     found = recalculate_formualizer(edited(made, case_changes(made, {0: {"context": 4096.0}})))
     assert found[made.named("chk_all")] is False
     row = made.row_of("Checks", made.plan.metrics.metrics["generation_within_context"].label)
@@ -293,5 +311,5 @@ def test_scenario_with_reserve_and_other_ladder() -> None:
     edits = {case: {"batch": 40.0} for case in cases if made.plan.cases[case].inputs["batch"] == 64}
     changes = case_changes(made, edits) | {made.named("in_reserve"): 0.2}
     plan = engine_plan("quarterly-review", "batches=[24, 40]", "reserve=0.2")
-    found = compare(made, changes, plan)
+    found = compare(made, changes, plan, offers=catalog())
     check_lights(made, found, 1, len(edits))

@@ -7,7 +7,7 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.planning import Plan
-from reports.numbers import decimals_for, excel_format
+from reports.numbers import decimals_for, display_width, excel_format
 from reports.workbook import styles
 from reports.workbook.address import Addresses
 from reports.workbook.back_sheets import plan_formula
@@ -22,7 +22,7 @@ SUMMARY = "Summary"
 TILES = 5
 # Plan figures and the rows of the chart stand below the printed page.
 WORKINGS_ROW = 60
-_BARS = 16
+_BARS, _ROWS = 16, 12
 _COLUMNS = ("#number", "#model", "#gpu", "#workload", "#layout", "#setting", "verdict", "binding",
             "max_concurrency", "concurrency_per_gpu", "b_star_kv")  # fmt: skip
 _WIDTHS = (7, 17, 14, 13, 12, 23, 13, 14, 13, 13, 12)
@@ -46,6 +46,9 @@ def summary_sheet(
     _capacity_chart(book, ws, plan, results, settings)
     for letter, width in zip("ABCDEFGHIJK", _WIDTHS, strict=True):
         ws.column_dimensions[letter].width = width
+    texts = [str(text) for text in results.values["#setting"][:_ROWS]]
+    longest = max(map(display_width, texts), default=0)
+    ws.column_dimensions["F"].width = min(45, max(_WIDTHS[5], longest + 2))
     ws.page_setup.orientation = "landscape"
     ws.page_setup.paperSize = 9
     fit_pages(ws, 1, 1)
@@ -81,7 +84,7 @@ def _tile(book: Book, ws: Worksheet, plan: Plan, name: str, place: int, at: Addr
 def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> None:
     """The first twelve cases; all of them stand on Results."""
     keys = [k for k in _COLUMNS if k in results.letters]
-    count = min(12, len(plan.cases))
+    count = min(_ROWS, len(plan.cases))
     top = 33
     book.text(ws, f"A{top - 1}", f"Cases 1 to {count} of {len(plan.cases)}; all are on Results")
     ws[f"A{top - 1}"].font = styles.font("muted")
@@ -100,7 +103,9 @@ def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> Non
             book.formula(ws, ref, f"{RESULTS}!{source}{FIRST + index}", values[index])
             ws[ref].number_format = shape.number_format
             words = isinstance(values[index], str) or key == "#number"
-            ws[ref].alignment = Alignment(horizontal="left" if words else "right")
+            ws[ref].alignment = Alignment(
+                horizontal="left" if words else "right", indent=int(words and place > 1)
+            )
     ws.row_dimensions[top].height = 30
     verdict_rules(ws, f"A{top + 2}:K{top + 1 + count}", f"A{top + 2}")
 

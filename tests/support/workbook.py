@@ -134,11 +134,28 @@ def catalog() -> Catalog:
     return Catalog.open()
 
 
-def make(plan: Plan, *, bare: bool = False) -> Made:
+def make(plan: Plan, *, bare: bool = False, offers: Catalog | None = None) -> Made:
     """The workbook of a plan; a bare one offers only the plan's own entries, and is made faster."""
     path = fresh_path(plan.name)
-    write(plan, path, None if bare else catalog())
+    write(plan, path, None if bare else offers or catalog())
     return Made(plan, path)
+
+
+@functools.cache
+def few() -> Catalog:
+    """Some shipped entries of each kind: a book that offers them all is a third of the size."""
+    folder = fresh_path("few").parent
+    for kind, words in _FEW.items():
+        (folder / kind).mkdir()
+        for word in words or (path.stem for path in (SCENARIOS.parent / kind).glob("*.yaml")):
+            shutil.copy(SCENARIOS.parent / kind / f"{word}.yaml", folder / kind)
+    return Catalog([("catalogs", folder)])
+
+
+_FEW = {
+    "models": ("qwen3-8b", "qwen3-next-80b", "deepseek-v3", "gemma-3-27b", "llama-3.1-8b"),
+    "gpus": ("h100-sxm", "b200", "mi300x", "l4"), "engines": (), "formats": (),
+}  # fmt: skip
 
 
 @functools.cache
