@@ -28,11 +28,9 @@ Row = Mapping[str, Any]
 STATES_CACHED_SINCE = (0, 27)
 """vLLM pull request 50991 (2026-08-04, after 0.26.0) caches prefixes of hybrids by default."""
 STATES_CACHED_DATE = "2026-08-04"
-TWO_BATCHES_SINCE = (0, 33)
-"""Tokens of two batches in flight; earlier releases reserve one (kv_semantics 1.4)."""
 
 
-PLAN_SETTINGS = ("prefix_caching",)
+PLAN_SETTINGS = ("prefix_caching", "batched_tokens", "max_num_seqs")
 """Settings of a row that are inputs of the whole plan."""
 
 
@@ -138,7 +136,6 @@ class Cases:
         if kv and kv.values != kv.keys:
             facts = self.catalog.facts("kv_format", kv.values)
             given["kv_value_bytes"] = np.asarray([facts["kv_value_bytes"].value], dtype=float)
-        given["tokens_in_flight"] = np.asarray([settings["tokens_in_flight"]], dtype=float)
         given |= {name: np.asarray(settings[name], dtype=float) for name in PLAN_SETTINGS}
         if self._stated_block(row, groups):
             given["engine_block_size"] = np.asarray([float(row["block_size"])])
@@ -173,12 +170,8 @@ class Cases:
         self, row: Row, groups: tuple[GroupFacts, ...], gpu: str | None, assumed: list[str]
     ) -> dict[str, float | str]:
         """Inputs of the case by field name; those that the metrics do not have are not read."""
-        batched = row.get("max_num_batched_tokens")
-        if batched is None and any(g.facts["group_window"].value for g in groups):
-            batched = self._default_batched(gpu)
-            assumed.append(f"{batched:,} batched tokens")
+        batched, running = row.get("max_num_batched_tokens"), row.get("max_num_seqs")
         number = release(row)
-        batches = 2 if number is not None and number >= TWO_BATCHES_SINCE else 1
         states = any(g.facts["group_state_heads"].value for g in groups)
         cached = _caches_states(row, number)
         if states:
@@ -191,20 +184,15 @@ class Cases:
             "dcp": float(row.get("dcp") or 1), "compute_dtype": "bf16",
             "context": float(row.get("max_model_len") or np.nan),
             "cached_tokens": 0.0, "prompt_tokens": 1.0, "output_tokens": 1.0, "batch": 1.0,
-            "tokens_in_flight": float(batched or 0) * batches, "prefix_caching": float(cached),
+            "prefix_caching": float(cached),
+            "batched_tokens": float(batched or np.nan), "max_num_seqs": float(running or np.nan),
         }  # fmt: skip
-
-    def _default_batched(self, gpu: str | None) -> int:
-        """Batched tokens of a vLLM server where nothing is set (kv_semantics 2.5)."""
-        memory = self.catalog.facts("gpu", gpu)["memory_marketed"].value if gpu else None
-        gib = float(memory) / GIB if memory else 0
-        if gib >= 160:
-            return 16384
-        return 8192 if gib >= 70 and not str(gpu).startswith("a100") else 2048
 
     def engine_entry(self, row: Row) -> str:
         """The engine entry of the newest release that is not after the row's; else plain."""
         family, number = engine_of(row), release(row)
+        if family == "vllm" and re.search(r"hpu|gaudi", str(row.get("engine")).lower()):
+            return "vllm-gaudi"
         found = {
             word: tuple(int(n) for n in re.findall(r"\d+", word.removeprefix(family)))[:2]
             for word in self.catalog.ids("engine")
@@ -222,13 +210,16 @@ class Cases:
                    ("weight_format", weights), ("kv_format", kv)]  # fmt: skip
         facts = {(kind, word): self.catalog.facts(kind, word) for kind, word in entries}
         defaults = self.catalog.defaults(engine)
-        plan = {name: float(fact.value or 0) for name, fact in defaults.items()}
+        plan = {
+            name: np.nan if fact.value is None else float(fact.value)
+            for name, fact in defaults.items()
+        }
         share = row.get("gpu_memory_utilization")
         if share is not None:
             plan["memory_utilization"] = float(share)
         for name, field in self.metrics.fields.items():
             if field.entity == "plan":
-                plan.setdefault(name, np.nan)
+                plan.setdefault(name, np.nan if field.default is None else field.default)
         case = Case(str(row["id"]), model, card, weights, kv, "log", settings)
         known = [n for n, f in self.metrics.fields.items() if f.entity == "case"]
         case = replace(case, inputs={**dict.fromkeys(known, np.nan), **settings})

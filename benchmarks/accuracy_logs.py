@@ -94,7 +94,7 @@ def score(rows: Sequence[Row], cases: Cases | None = None) -> Result:
             if isinstance(one, Score):
                 found.append(one)
                 if one.quantity == POOL:
-                    over = (prepared.value("overhead") or 0) / GIB
+                    over = (prepared.value("engine_overhead") or 0) / GIB
                     assumed[f"engine entry {prepared.engine}: overhead {over:.2f} GiB"] += 1
             else:
                 skipped.append((name, *one))

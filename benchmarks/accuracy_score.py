@@ -18,19 +18,23 @@ BLOCKS = "tokens given the blocks (exact)"
 CONCURRENCY = "concurrency given the pool"
 NEEDED = "memory of one request"
 WEIGHTS = "weights, one GPU"
+ACTIVATION = "activation peak"
 POOL = "KV pool from model, card and settings"
 AIMS: dict[str, float] = {
     BYTES: 0.005, BLOCKS: 0.0, TOKENS: 0.005, CONCURRENCY: 0.005, NEEDED: 0.005, WEIGHTS: 0.02,
-    POOL: 0.02,
+    ACTIVATION: 0.1, POOL: 0.02,
 }  # fmt: skip
-MEDIAN_ONLY = frozenset({POOL})
+MEDIAN_ONLY = frozenset({ACTIVATION, POOL})
 """Quantities whose aim is one for the median; every row counts in the others."""
 SCORED_AS = {
     BYTES: "kv_bytes_per_token", BLOCKS: "kv_tokens_given_pool", TOKENS: "kv_tokens_given_pool",
     CONCURRENCY: "max_concurrency", NEEDED: "needed_gib_for_one", WEIGHTS: "weights_gib",
-    POOL: "kv_pool_gib",
+    ACTIVATION: "activation_gib", POOL: "kv_pool_gib",
 }  # fmt: skip
 
+
+OWN_SHARE_SLACK = 0.02
+"""How far the printed parts of a log may be from the utilisation that it states."""
 
 _UNSTATED = "a setting that the row does not state: "
 _LOG = "the log: "
@@ -303,9 +307,20 @@ def weights(p: Prepared) -> Score:
 def _weights_reason(p: Prepared, planned: float) -> str:
     less = (_seen(p.row, "weights_gib") or 0) - planned / GIB
     words = f"{abs(less):.2f} GiB {'more' if less > 0 else 'less'} in the log"
-    if p.weight_format == "mxfp4" and engine_of(p.row) == "vllm":
-        return f"{words}: vLLM pads the shapes of MXFP4 experts (by kernel), no rule for it"
     return f"{words}: cause not found"
+
+
+def activation(p: Prepared) -> Score:
+    if p.gpu is None:
+        raise SkippedError(f"card not in the catalog: {p.row.get('gpu')}")
+    if p.row.get("speculative"):
+        raise SkippedError("a draft model may be loaded beside the model")
+    measured = _need(_seen(p.row, "activation_gib"), "not printed") * GIB
+    # Logs of pipeline stages quote the first rank, which samples nothing.
+    name = "activation_first" if float(p.row.get("pp") or 1) > 1 else "activation_peak"
+    planned = _need(p.value(name), "no parts of the overhead in the engine entry")
+    words = f"{measured / GIB:.2f} GiB in the log, planned {planned / GIB:.2f}"
+    return _score(p, ACTIVATION, planned, measured, HALF_DIGIT * GIB, words)
 
 
 def pool(p: Prepared) -> Score:
@@ -326,13 +341,26 @@ def pool(p: Prepared) -> Score:
     return _score(p, POOL, planned, measured, HALF_DIGIT * GIB, _pool_reason(p))
 
 
+def _own_share(p: Prepared) -> float | None:
+    """The utilisation that the printed parts of a log add up to, where it prints them all."""
+    parts = [_seen(p.row, n) for n in ("weights_gib", "activation_gib", "non_torch_gib",
+                                       "kv_available_gib")]  # fmt: skip
+    total = p.value("memory_total")
+    if total is None or any(part is None for part in parts):
+        return None
+    return sum(part for part in parts if part is not None) * GIB / total
+
+
 def _pool_reason(p: Prepared) -> str:
     """What the log leaves for everything beside weights and KV, against the planned overhead."""
+    own, stated = _own_share(p), float(p.row["gpu_memory_utilization"])
+    if own is not None and abs(own - stated) > OWN_SHARE_SLACK:
+        return f"{_LOG}its own parts add up to a utilisation of {own:.2f}, not {stated:.2f}"
     loaded = _seen(p.row, "weights_gib")
     ours = (p.value("weights_gpu") or 0) / GIB
     requested = (p.value("memory_requested") or 0) / GIB
     there = _seen(p.row, "kv_available_gib") or 0
-    over = (p.value("overhead") or 0) / GIB
+    over = (p.value("engine_overhead") or 0) / GIB
     rest = requested - there - (ours if loaded is None else loaded)
     beside = "overhead" if loaded is not None else "overhead (beside planned weights)"
     words = f"{beside} {rest:.2f} GiB in the log, planned {over:.2f}"
@@ -346,5 +374,6 @@ def _pool_reason(p: Prepared) -> str:
 
 _RULES: dict[str, Callable[[Prepared], Score | None]] = {
     BYTES: kv_bytes, BLOCKS: tokens_of_blocks, TOKENS: tokens_of_pool, CONCURRENCY: concurrency,
-    NEEDED: needed, WEIGHTS: weights, POOL: pool,
+    NEEDED: needed, WEIGHTS: weights,
+    ACTIVATION: activation, POOL: pool,
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -43,6 +44,7 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
             for name in ("bf16", "fp8", "fp4", "int8")
         },
         "max_domain": (("scale_up", "max_domain"), "gpu"),
+        "gpu_capability": (("compute_capability",), "1"),
     },
     "engine": {
         "engine_memory_basis": (("memory_basis",), "1"),
@@ -55,11 +57,29 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "engine_batches_in_flight": (("batches_in_flight",), "1"),
         "engine_batches_per_stage": (("batches_per_stage",), "1"),
         "engine_null_block": (("null_block",), "block"),
+        "engine_pads_experts": (("pads_experts",), "1"),
+        **{
+            f"engine_{name}": (("step", name), "token/request")
+            for name in ("tokens_small", "tokens_middle", "tokens_large")
+        },
+        **{
+            f"engine_{name}": (("step", name), "request")
+            for name in ("requests_small", "requests_large")
+        },
+        "engine_logit": (("takes", "logit"), "byte/request/gpu"),
+        "engine_token_kept": (("takes", "token_kept"), "byte/token/gpu"),
+        "engine_token_working": (("takes", "token_working"), "byte/token/gpu"),
+        "engine_keeps_workspace": (("takes", "keeps_workspace"), "1"),
+        **{
+            f"engine_{name}": (("takes", name), "byte/gpu")
+            for name in ("images", "runtime", "collectives", "fast_link", "graphs")
+        },
     },
     "weight_format": {
         f"weight_{name}_bytes": (("weight", name), "byte/param")
         for name in ("linear", "expert", "kept")
-    },
+    }
+    | {"weight_tiled": (("weight", "tiled"), "1")},
     "kv_format": {
         "kv_key_bytes": (("kv", "key"), "byte"),
         "kv_value_bytes": (("kv", "value"), "byte"),
@@ -75,6 +95,7 @@ DEFAULTS: dict[str, tuple[Key, str]] = {
     "hot_experts": (("defaults", "hot_experts"), "1"),
     "hot_traffic": (("defaults", "hot_traffic"), "1"),
     "batched_tokens": (("defaults", "batched_tokens"), "token/request"),
+    "max_num_seqs": (("defaults", "max_num_seqs"), "request"),
     "prefix_caching": (("defaults", "prefix_caching"), "1"),
     "speculative_tokens": (("defaults", "speculative_tokens"), "1/request"),
     "checkpoint_copies": (("defaults", "checkpoint_copies"), "block/request"),
@@ -103,6 +124,8 @@ class GroupFacts:
     basis: str
 
 
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")  # a capability is written as text, and compared as a number
+
 # An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
 _MOE_PLACE = ("moe_first", "moe_period")  # of a model with experts they are unknown, not 0
 _ABSENT_IS_ZERO = ("params", "experts", "experts_per_token", *_MOE_PLACE)
@@ -121,6 +144,8 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
     span = entry.file.span(key)
     if isinstance(part, Figure):
         return _from_figure(part, unit, span)
+    if key == ("weight", "tiled"):
+        return Fact(False, unit, (), "derived", "stored without tiles", span)
     if key[0] == "kv" and isinstance(entry.record, Format) and entry.record.kv is not None:
         return _kv_fact(entry.record.kv, str(key[1]), unit, span)
     model = entry.record
@@ -140,7 +165,7 @@ _PLAIN_ENGINE: dict[str, float | bool | str] = {
     "block_rule": "plain", "token_line": "none", "budget": "total", "latent_block": 0.0,
     "latent_state_block": 0.0, "batches_in_flight": 0.0, "batches_per_stage": 0.0,
     "null_block": 0.0, "batched_tokens": 0.0, "prefix_caching": False, "speculative_tokens": 0.0,
-    "checkpoint_copies": 0.0,
+    "checkpoint_copies": 0.0, "pads_experts": False,
 }  # fmt: skip
 
 
@@ -151,6 +176,7 @@ def _engine_fact(engine: Engine, name: str, unit: str, span: Span) -> Fact:
         "budget",
         "speculative_tokens",
         "checkpoint_copies",
+        "pads_experts",
     )
     if needed:
         return Fact(None, unit, (), "", "", span)
@@ -176,6 +202,8 @@ def _confidence(used: Iterable[Figure]) -> str:
 
 
 def _from_figure(figure: Figure, unit: str, span: Span) -> Fact:
+    if isinstance(figure.value, str) and _NUMBER.fullmatch(figure.value):
+        return Fact(float(figure.value), unit, figure.source, figure.confidence or "", figure.note, span)
     return Fact(figure.value, unit, figure.source, figure.confidence or "", figure.note, span)
 
 

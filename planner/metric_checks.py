@@ -24,9 +24,9 @@ def variant_problems(
     if kind is None:
         hint = nearest(entry.replaces, fields)
         yield file.problem((*key, "replaces"), "an input", f"'{entry.replaces}'", hint)
-    elif kind.kind != "number" or kind.grain in (PLAN, GROUP):
+    elif kind.kind != "number" or kind.grain == GROUP:
         found = f"'{entry.replaces}'"
-        yield file.problem((*key, "replaces"), "an input with one number per case", found)
+        yield file.problem((*key, "replaces"), "an input with one number per case or plan", found)
     for index, shown in enumerate(entry.shows):
         if shown not in metrics:
             yield file.problem((*key, "shows", index), "a metric", f"'{shown}'")

@@ -69,7 +69,11 @@ class ConstantEntry(Part):
 
 
 class FieldEntry(Part):
-    """An input that formulas may name."""
+    """An input that formulas may name.
+
+    A value of the whole plan may be ``optional`` (unknown where neither scenario nor engine gives
+    it, and formulas then say what holds) or have a ``default`` that is the same for every engine.
+    """
 
     entity: Literal[
         "model", "group", "gpu", "engine", "weight_format", "kv_format", "case", "stage", "plan"
@@ -80,7 +84,16 @@ class FieldEntry(Part):
     label: StrictStr
     meaning: StrictStr
     words: Words = ()
+    optional: StrictBool = False
+    default: Finite | None = None
     range: Annotated[tuple[float, float] | None, BeforeValidator(listed)] = None
+
+    @model_validator(mode="after")
+    def _only_of_plans(self) -> FieldEntry:
+        for key, given in (("optional", self.optional), ("default", self.default is not None)):
+            if given and self.entity != "plan":
+                raise refusal("entity: plan beside it", f"entity: {self.entity}", "", (key,))
+        return self
 
     @model_validator(mode="after")
     def _choice_has_words(self) -> FieldEntry:

@@ -254,14 +254,39 @@ class EngineDefaults(Part):
     """Assumptions that a scenario takes over when it says nothing else."""
 
     memory_utilization: Ratio
-    overhead: Bytes
+    overhead: Bytes | None = None
     reserve: Ratio
     hot_experts: Ratio
     hot_traffic: Ratio
     batched_tokens: Tokens | None = None
+    max_num_seqs: Count | None = None
     prefix_caching: Flag | None = None
     speculative_tokens: Count | None = None
     checkpoint_copies: Count | None = None
+
+
+class EngineStep(Part):
+    """Tokens and requests of one step where nobody sets them, by the memory of the card."""
+
+    tokens_small: Tokens
+    tokens_middle: Tokens
+    tokens_large: Tokens
+    requests_small: Count
+    requests_large: Count
+
+
+class EngineTakes(Part):
+    """What the engine takes of a GPU beside weights and KV, part by part."""
+
+    logit: Bytes
+    token_kept: Bytes
+    token_working: Bytes
+    keeps_workspace: Flag
+    images: Bytes
+    runtime: Bytes
+    collectives: Bytes
+    fast_link: Bytes
+    graphs: Bytes
 
 
 class Engine(Record):
@@ -278,15 +303,22 @@ class Engine(Record):
     batches_in_flight: Count | None = None
     batches_per_stage: Count | None = None
     null_block: Count | None = None
+    step: EngineStep | None = None
+    takes: EngineTakes | None = None
+    pads_experts: Flag | None = None
     defaults: EngineDefaults
 
 
 class WeightFormat(Part):
-    """Bytes of one stored weight, scales included."""
+    """Bytes of one stored weight, scales included.
+
+    ``tiled``: kernels take experts of this format in whole tiles, so engines pad them.
+    """
 
     linear: Bytes
     expert: Bytes
     kept: Bytes
+    tiled: Flag | None = None
     compute_dtype: Literal["bf16", "fp8", "fp4", "int8"]
 
 

@@ -51,7 +51,7 @@ def document(plan: Plan) -> dict[str, Any]:
             for c in inputs.cases
         ],
         "dropped": dict(inputs.dropped),
-        "assumptions": dict(inputs.plan),
+        "assumptions": {n: v if v == v else None for n, v in inputs.plan.items()},
         "ladders": {n: list(v) for n, v in inputs.ladders.items()},
         "facts": _nested({k: {n: _fact(f) for n, f in v.items()} for k, v in inputs.facts.items()}),
         "groups": {m: [_group(g) for g in groups] for m, groups in inputs.groups.items()},
@@ -214,7 +214,7 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
     }  # fmt: skip
     inputs = Inputs(
         doc["scenario"], doc["scenario_file"], tuple(Case(**case) for case in doc["cases"]),
-        doc["dropped"], doc["assumptions"], {n: tuple(v) for n, v in doc["ladders"].items()},
+        doc["dropped"], _numbers(doc["assumptions"]), {n: tuple(v) for n, v in doc["ladders"].items()},
         facts, groups, {n: _origin(o) for n, o in doc["origins"].items()}, _flat(doc["labels"]),
         {k: {n: Source(**s) for n, s in v.items()} for k, v in _flat(doc["sources"]).items()},
     )  # fmt: skip
@@ -236,6 +236,10 @@ def _check_scenario(scenario: Mapping[str, Any]) -> None:
     for key, pattern in (("name", NAME_PATTERN), ("as_of", DAY_PATTERN)):
         if not re.fullmatch(pattern, scenario[key]):
             raise ValueError(f"scenario.{key} is '{scenario[key]}'")
+
+
+def _numbers(data: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float("nan") if value is None else float(value) for name, value in data.items()}
 
 
 def _origin(data: Mapping[str, Any]) -> Origin:

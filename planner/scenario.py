@@ -24,6 +24,7 @@ from planner.units import UnitError, parse_quantity, quantity_words
 from planner.yamlfile import Key, YamlFile
 
 MAX_CASES = 200_000
+UNSET = "not set; what holds then is a formula of the plan"
 
 
 def resolve(file: YamlFile, entry: ScenarioEntry, catalog: Catalog, metrics: MetricSet) -> Inputs:
@@ -207,11 +208,21 @@ class _Resolving:
 
     def plan_value(self, name: str, engine: str, defaults: Mapping[str, Fact]) -> float:
         key: Key = ("assumptions", name)
+        field_entry = self.metrics.fields[name]
         if name in self.entry.assumptions:
             self.origins[name] = Origin("given", self.place(key))
-            return self.assumption(name, self.entry.assumptions[name], key)
+            given = self.entry.assumptions[name]
+            if field_entry.optional and given == "unknown":
+                return float("nan")
+            return self.assumption(name, given, key)
         fact = defaults.get(name)
         if fact is None or not isinstance(fact.value, float | int):
+            if field_entry.default is not None:
+                self.origins[name] = Origin("default", "metrics file")
+                return field_entry.default
+            if field_entry.optional:
+                self.origins[name] = Origin("default", f"engine {engine}", note=UNSET)
+                return float("nan")
             if defaults:
                 hint = f"write it under assumptions; engine {engine} has no default for it"
                 self.problems.append(self.file.problem(key, "a value", "none", hint))

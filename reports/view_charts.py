@@ -31,7 +31,7 @@ from reports.view_parts import (
 )
 from reports.view_units import input_display, metric_display
 
-_LEDGER = ("weights_gpu", "overhead", "memory_left", "memory_outside")
+_LEDGER = ("weights_gpu", "engine_overhead", "memory_left", "memory_outside")
 _LEDGER_LABELS = ("Weights", "Overhead", "Left for KV", "Outside")
 
 
