@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner import layer_kinds
 from planner.errors import Span
@@ -124,8 +124,6 @@ class GroupFacts:
     basis: str
 
 
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")  # a capability is written as text, and compared as a number
-
 # An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
 _MOE_PLACE = ("moe_first", "moe_period")  # of a model with experts they are unknown, not 0
 _ABSENT_IS_ZERO = ("params", "experts", "experts_per_token", *_MOE_PLACE)
@@ -143,7 +141,8 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
         part = getattr(part, str(name), None)
     span = entry.file.span(key)
     if isinstance(part, Figure):
-        return _from_figure(part, unit, span)
+        fact = _from_figure(part, unit, span)
+        return replace(fact, value=_version(part.value)) if key == ("compute_capability",) else fact
     if key == ("weight", "tiled"):
         return Fact(False, unit, (), "derived", "stored without tiles", span)
     if key[0] == "kv" and isinstance(entry.record, Format) and entry.record.kv is not None:
@@ -158,6 +157,11 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
     if isinstance(entry.record, Engine) and key[-1] in _PLAIN_ENGINE:
         return _engine_fact(entry.record, str(key[-1]), unit, span)
     return Fact(None, unit, (), "", "", span)
+
+
+def _version(written: float | bool | str | None) -> float | None:
+    """A compute capability as a number to compare; that of other makes (``gfx942``) is none."""
+    return float(str(written)) if re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(written)) else None
 
 
 # What an engine entry may leave out, and what its block rule then needs: nothing of the kind.
@@ -202,8 +206,6 @@ def _confidence(used: Iterable[Figure]) -> str:
 
 
 def _from_figure(figure: Figure, unit: str, span: Span) -> Fact:
-    if isinstance(figure.value, str) and _NUMBER.fullmatch(figure.value):
-        return Fact(float(figure.value), unit, figure.source, figure.confidence or "", figure.note, span)
     return Fact(figure.value, unit, figure.source, figure.confidence or "", figure.note, span)
 
 

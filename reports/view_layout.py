@@ -24,11 +24,16 @@ LAYOUT: dict[str, tuple[str, ...]] = {
     ),
     "memory": (
         "verdict", "max_concurrency", "weights_gpu", "kv_pool", "memory_spare", "kv_per_token",
-        "kv_per_request", "kv_reserved_gpu", "state_per_request", "longest_context",
+        "kv_per_request", "engine_overhead", "kv_reserved_gpu", "state_per_request", "longest_context",
         "concurrency_per_gpu", "gpus_per_replica", "binding_stage", "concurrency_quotient",
         "kv_per_token_gpu", "token_capacity", "memory_left", "memory_total", "memory_basis",
         "memory_requested", "memory_outside", "weight_bytes", "weights_linear", "weights_experts",
         "weights_wide", "rank_concurrency", "rank_batch", "ledger_gap",
+    ),
+    "ledger": (
+        "activation_peak", "logits_peak", "layers_peak", "expert_workspace", "kept_bytes",
+        "activation_first", "runtime_gpu", "graphs_gpu", "step_tokens", "running_requests",
+        "expert_padding",
     ),
     "blocks": (
         "pool_blocks", "block_bytes", "block_tokens", "groups_in_pool", "request_blocks",
@@ -69,7 +74,8 @@ STEPS: frozenset[str] = frozenset((
     "stage_room", "stage_plain_reserved", "group_plain_blocks", "group_plain_reserved",
     "flat_gap", "cells_gap", "kind_straddle", "kind_reach", "kind_tokens", "kind_tokens_decode",
     "padded_page", "largest_state", "largest_token", "stage_blocks", "stage_left", "pool_cells",
-    "vocab_padding",
+    "vocab_padding", "overhead_itemised", "small_card", "attention_width", "dense_width",
+    "expert_width", "expert_inner", "inner_tile",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
@@ -115,6 +121,22 @@ APPLIES_NOT: dict[str, tuple[str, float | str]] = {
         ("groups_rule", 0.0),
     ),
     "pool_tokens": ("engine_token_line", "none"),
+    **dict.fromkeys(
+        (
+            "activation_peak",
+            "activation_first",
+            "logits_peak",
+            "layers_peak",
+            "kept_bytes",
+            "runtime_gpu",
+            "graphs_gpu",
+            "running_requests",
+            "step_tokens",
+            "expert_workspace",
+        ),
+        ("overhead_itemised", 0.0),
+    ),
+    "expert_padding": ("engine_pads_experts", 0.0),
 }
 """Metric: another column and the value of it at which the metric does not apply to a row.
 
@@ -122,7 +144,8 @@ Figures of a pipeline stage stand where there are several: of the only stage the
 case. Figures of stages and ranks that apply to no case of a plan are left out.
 """
 
-LEFT_OUT = frozenset(("pp", "dp", "groups_rule", "engine_token_line"))
+LEFT_OUT = frozenset(("pp", "dp", "groups_rule", "engine_token_line", "overhead_itemised",
+                      "engine_pads_experts"))  # fmt: skip
 """What a figure depends on that is left out where it applies to no case of a plan."""
 
 NEVER_SHOWN = "no_threshold"

@@ -203,7 +203,7 @@ class Tables:
         every = [v for c in columns for i, v in enumerate(c.values) if i not in c.absent]
         decimals = column_decimals(every, columns[0].kind)
         named = tuple(
-            replace(column, label=numbers.show(rung, "count"), decimals=decimals)
+            replace(column, label=_rung(rung), decimals=decimals)
             for column, rung in zip(columns, rungs, strict=True)
         )
         note = _BEYOND if beyond.any() else ""
@@ -313,3 +313,8 @@ def rows_of_cases(table: Table) -> Mapping[int, list[int]]:
         for case in row.cases:
             found.setdefault(case, []).append(number)
     return found
+
+
+def _rung(value: float) -> str:
+    """A value that somebody wrote, as it was written: a fraction keeps its digits."""
+    return numbers.show(value, "count") if value == int(value) else f"{value:g}"

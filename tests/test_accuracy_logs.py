@@ -233,11 +233,11 @@ def test_weights_by_rank_and_by_stage() -> None:
 
 
 def test_the_pool_follows_from_card_share_and_the_stated_overhead() -> None:
-    observed = {"kv_available_gib": round(0.9 * 79.19 - 15.26 - 2.3, 2), "weights_gib": 15.26}
+    observed = {"kv_available_gib": round(0.9 * 79.19 - 15.26 - 2.47, 2), "weights_gib": 15.26}
     found = scored(accuracy_score.POOL, observed=observed)
     assert found.met
     off = scored(accuracy_score.POOL, observed={**observed, "kv_available_gib": 40.0})
-    assert "overhead 16.01 GiB in the log, planned 2.30" in off.reason
+    assert "overhead 16.01 GiB in the log, planned 2.47" in off.reason
 
 
 # ---- what is not scored --------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def changed(slots: tuple[Slot, ...], context: int, **given: float | list[float] 
     metrics = MetricSet.load()
     columns = inputs(metrics, [row], [slots])
     del columns["tokens_in_flight"]
-    columns |= {"batched_tokens": np.asarray([8192.0])}
+    columns |= {"step_tokens": np.asarray([8192.0])}
     return Columns(metrics, columns | {n: np.asarray(v) for n, v in given.items()})
 
 
@@ -313,9 +313,9 @@ def test_early_releases_keep_the_whole_context_in_every_layer(tmp_path: Path) ->
 def test_the_window_reservation_changed_between_releases(tmp_path: Path) -> None:
     flights = {
         engine: of_engine(tmp_path, engine, "gemma-3-27b").value("tokens_in_flight")
-        for engine in ("vllm-0.10-0.16", "vllm-0.21-0.32", "vllm-0.33")
+        for engine in ("vllm-0.11-0.16", "vllm-0.21-0.32", "vllm-0.33")
     }
-    assert flights == {"vllm-0.10-0.16": 8192, "vllm-0.21-0.32": 8192, "vllm-0.33": 16384}
+    assert flights == {"vllm-0.11-0.16": 8192, "vllm-0.21-0.32": 8192, "vllm-0.33": 16384}
 
 
 def test_token_lines_by_release(tmp_path: Path) -> None:

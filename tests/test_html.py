@@ -254,7 +254,7 @@ def test_the_same_bytes_twice_and_of_a_loaded_plan() -> None:
 
 
 def test_the_page_stays_small(tmp_path: Path) -> None:
-    assert len(page().encode()) < 750_000
+    assert len(page().encode()) < 880_000
     workloads = "\n".join(
         f"  - {{name: w{n}, prompt: {1000 + n} tokens, output: 500 tokens}}" for n in range(500)
     )
@@ -335,7 +335,7 @@ def test_the_printed_page(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     sheets = done.stdout.split("\f")
-    assert 10 < len(sheets) < 50
+    assert 10 < len(sheets) < 62
     assert "16 of 30 cases fit" in sheets[0] and "Contents" not in sheets[0]
     # The main table runs over sheets, and its headings with it.
     split = [sheet for sheet in sheets[:5] if "Longest" in sheet and "does not fit" in sheet]

@@ -307,9 +307,8 @@ def test_a_constant_in_another_unit_is_told_its_value_in_base_units(own: Any) ->
     [
         ("replaces", "nothing", "an input"),
         ("replaces", "kv_per_token", "an input"),
-        ("replaces", "overhead", "an input with one number per case"),
-        ("replaces", "group_layers", "an input with one number per case"),
-        ("replaces", "compute_dtype", "an input with one number per case"),
+        ("replaces", "group_layers", "an input with one number per case or plan"),
+        ("replaces", "compute_dtype", "an input with one number per case or plan"),
         ("shows", "[nothing]", "a metric"),
         ("table", "nowhere", "one of summary,"),
         ("default", "[]", "at least 1 entry"),

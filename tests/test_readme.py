@@ -90,4 +90,4 @@ def test_what_is_trusted_is_what_the_engine_says(capsheet: Caller) -> None:
     assert facts["engine_block_size"].value == 16
     assert plan.inputs.plan["overhead"] == 3 * 2**30
     assert plan.inputs.plan["memory_utilization"] == 0.9
-    assert len(list(Path(REPOSITORY / "catalogs" / "engines").glob("*.yaml"))) == 11
+    assert len(list(Path(REPOSITORY / "catalogs" / "engines").glob("*.yaml"))) == 12

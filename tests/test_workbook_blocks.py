@@ -6,7 +6,7 @@ import functools
 
 import pytest
 from support.recalc import recalculate_formualizer
-from support.workbook import FIRST, Made, edited, engine_plan, make, other_cases, shipped
+from support.workbook import FIRST, Made, edited, engine_plan, few, make, other_cases, shipped
 from support.xlsx import Value, is_error
 from test_workbook_edits import case_changes, check_lights, compare
 
@@ -18,7 +18,7 @@ FIGURES = ("pool_blocks", "block_bytes", "block_tokens", "groups_in_pool", "requ
 
 @functools.cache
 def start_up(*settings: str) -> Made:
-    return make(engine_plan("vllm-start-up", *settings))
+    return make(engine_plan("vllm-start-up", *settings), offers=few())
 
 
 def test_the_shipped_plan_holds_every_kind_of_cache() -> None:
@@ -41,7 +41,7 @@ def test_a_drop_down_changes_blocks_as_the_engine_does(edit: dict[int, dict[str,
         "vllm-start-up", "precisions=[{weights: native, kv: bf16}, {weights: native, kv: fp8}]"
     )
     if any("kv_format" in change for change in edit.values()):
-        made = make(known)
+        made = make(known, offers=few())
     found = compare(made, case_changes(made, edit), other_cases(made.plan, edit, known))
     check_lights(made, found, 0, len(edit))
 

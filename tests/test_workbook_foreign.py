@@ -267,7 +267,11 @@ def test_ids_that_a_look_up_reads_otherwise_are_refused(word: str, tmp_path: Pat
 def test_values_of_other_kinds_keep_their_kind() -> None:
     """A text such as 00123 or TRUE is no number and no flag in any cell."""
     for kind, other in (("number", 123.0), ("exponent", 1e5), ("flag", True)):
-        made = book(HOSTILE[kind])
-        values: list[Value] = [v for p, v in made.values.items() if p not in made.formulas]
-        assert HOSTILE[kind] in values
-        assert other not in [v for v in values if type(v) is type(other)]
+        made, tame = (
+            [v for p, v in one.values.items() if p not in one.formulas]
+            for one in (book(HOSTILE[kind]), book(TAME))
+        )
+        assert HOSTILE[kind] in made
+        same: list[list[Value]] = [[v for v in values if v == other and type(v) is type(other)]
+                                   for values in (made, tame)]  # fmt: skip
+        assert len(same[0]) == len(same[1])

@@ -211,7 +211,7 @@ class Book:
             ws[f"{letter}{HEADING - 1}"].font = styles.font(bold=True)
         styles.heading(head, column.role)
         if column.heading_formula:
-            head.number_format = "#,##0"
+            head.number_format = "[>=1000]#,##0;General"
         styles.unit(ws[f"{letter}{UNIT}"], column.role)
         if column.is_text:
             indent = 0 if letter == "A" else 1

@@ -111,7 +111,7 @@ class VariantSheets:
             ),
             TableColumn(
                 self.variant.replaces, field.label, np.full(self.cases, self.rungs[rung]),
-                unit=field.unit, role="linked", number_format="#,##0",
+                unit=field.unit, role="linked", number_format="[>=1000]#,##0;General",
                 formula=self.at.fixed[f"#{self.name}_{rung + 1}"],
             ),
         ]  # fmt: skip
@@ -192,6 +192,7 @@ class VariantSheets:
         if factor != 1.0:
             known = (whole[~np.isnan(whole)] / factor).tolist()
             shown = figure_format(known[:2000])
+        field = self.plan.metrics.fields[self.variant.replaces]
         columns = []
         for k, rung in enumerate(self.rungs):
             offset = k * self.cases
@@ -201,7 +202,7 @@ class VariantSheets:
             columns.append(
                 TableColumn(
                     f"{name}_{k + 1}",
-                    f"{rung:,.0f} tokens",
+                    f"{rung:,g} {field.unit.split('/')[0]}".removesuffix(" 1"),
                     cell_values(values / factor if factor != 1.0 else values, metric.type),
                     unit=display_text(metric),
                     formula=f"{cell}/{unit}" if factor != 1.0 else cell,

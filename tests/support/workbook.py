@@ -153,8 +153,9 @@ def few() -> Catalog:
 
 
 _FEW = {
-    "models": ("qwen3-8b", "qwen3-next-80b", "deepseek-v3", "gemma-3-27b", "llama-3.1-8b"),
-    "gpus": ("h100-sxm", "b200", "mi300x", "l4"), "engines": (), "formats": (),
+    "models": ("qwen3-8b", "qwen3-next-80b", "deepseek-v3", "gemma-3-27b", "gpt-oss-20b",
+               "llama-3.1-8b"),
+    "gpus": ("h100-sxm", "h200-sxm", "b200", "mi300x", "l4"), "engines": (), "formats": (),
 }  # fmt: skip
 
 
