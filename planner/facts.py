@@ -76,10 +76,12 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         },
     },
     "weight_format": {
-        f"weight_{name}_bytes": (("weight", name), "byte/param")
-        for name in ("linear", "expert", "kept")
-    }
-    | {"weight_tiled": (("weight", "tiled"), "1")},
+        **{
+            f"weight_{name}_bytes": (("weight", name), "byte/param")
+            for name in ("linear", "expert", "kept")
+        },
+        "weight_tiled": (("weight", "tiled"), "1"),
+    },
     "kv_format": {
         "kv_key_bytes": (("kv", "key"), "byte"),
         "kv_value_bytes": (("kv", "value"), "byte"),
