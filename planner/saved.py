@@ -215,7 +215,8 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
     inputs = Inputs(
         doc["scenario"], doc["scenario_file"], tuple(Case(**case) for case in doc["cases"]),
         doc["dropped"], _numbers(doc["assumptions"]),
-        {n: tuple(v) for n, v in doc["ladders"].items()}, facts, groups, {n: _origin(o) for n, o in doc["origins"].items()}, _flat(doc["labels"]),
+        {n: tuple(v) for n, v in doc["ladders"].items()}, facts, groups,
+        {n: _origin(o) for n, o in doc["origins"].items()}, _flat(doc["labels"]),
         {k: {n: Source(**s) for n, s in v.items()} for k, v in _flat(doc["sources"]).items()},
     )  # fmt: skip
     saved = {m: _column(v, metrics.type_of(m)) for m, v in doc["values"].items()}

@@ -25,7 +25,8 @@ LAYOUT: dict[str, tuple[str, ...]] = {
     "memory": (
         "verdict", "max_concurrency", "weights_gpu", "kv_pool", "memory_spare", "kv_per_token",
         "kv_per_request", "engine_overhead", "kv_reserved_gpu", "state_per_request",
-        "longest_context", "concurrency_per_gpu", "gpus_per_replica", "binding_stage", "concurrency_quotient",
+        "longest_context", "concurrency_per_gpu", "gpus_per_replica", "binding_stage",
+        "concurrency_quotient",
         "kv_per_token_gpu", "token_capacity", "memory_left", "memory_total", "memory_basis",
         "memory_requested", "memory_outside", "weight_bytes", "weights_linear", "weights_experts",
         "weights_wide", "rank_concurrency", "rank_batch", "ledger_gap",
