@@ -88,6 +88,7 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "kv_head_scale_bytes": (("kv", "head_scales"), "byte/token"),
         "kv_head_round": (("kv", "round"), "byte/token"),
         "kv_latent_bytes": (("kv", "latent"), "byte/token"),
+        "kv_page_align": (("kv", "align"), "byte/block/gpu"),
     },
 }  # fmt: skip
 DEFAULTS: dict[str, tuple[Key, str]] = {
@@ -197,7 +198,10 @@ def _kv_fact(kv: KvFormat, name: str, unit: str, span: Span) -> Fact:
         return Fact(None, unit, (), "", "", span)
     if name in ("key", "value"):
         return _from_figure(base, unit, span)
-    neutral, note = {"round": (1.0, "whole bytes"), "latent": (0.0, "stored by elements")}[name]
+    neutral, note = {
+        "round": (1.0, "whole bytes"), "latent": (0.0, "stored by elements"),
+        "align": (1.0, "pages of any size"),
+    }[name]  # fmt: skip
     return Fact(neutral, unit, base.source, base.confidence or "", note, span)
 
 

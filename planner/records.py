@@ -136,6 +136,7 @@ class LayerGroup(Part):
     kv_bias: Flag | None = None
     v_projection: Flag | None = None
     shared_layers: Count | None = None
+    block: Tokens | None = None
     first: Count | None = None
     period: Count | None = None
     run: Count | None = None
@@ -333,6 +334,7 @@ class KvFormat(Part):
     value: Bytes | None = None
     head_scales: Bytes
     round: Bytes | None = None
+    align: Bytes | None = None
     latent: Bytes | None = None
 
     @model_validator(mode="after")

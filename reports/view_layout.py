@@ -77,6 +77,7 @@ STEPS: frozenset[str] = frozenset((
     "padded_page", "largest_state", "largest_token", "stage_blocks", "stage_left", "pool_cells",
     "vocab_padding", "overhead_itemised", "small_card", "attention_width", "dense_width",
     "expert_width", "expert_inner", "inner_tile",
+    "packed", "kind_own_block", "packed_bytes",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
