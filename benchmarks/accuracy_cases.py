@@ -31,7 +31,7 @@ STATES_CACHED_DATE = "2026-08-04"
 
 
 PACKED_SINCE = (0, 25)
-"""Concurrency of DeepSeek-V4-Flash at 0.25.0 (recipes issue 762) fits packed blocks; 0.22 does not."""
+"""DeepSeek-V4-Flash at 0.25.0 (recipes issue 762) fits packed blocks; 0.22 does not."""
 
 PLAN_SETTINGS = ("prefix_caching", "batched_tokens", "max_num_seqs")
 """Settings of a row that are inputs of the whole plan."""

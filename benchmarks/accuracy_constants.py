@@ -1,7 +1,7 @@
 """The figures of engine entries that rest on logs: which ones, and what stands without them.
 
-Everything else in the parts of the overhead is counted (bytes of a logit, numbers that live through a
-step). Leaving a source out answers how near a plan comes to a log that no figure has seen.
+Everything else in the parts of the overhead is counted (bytes of a logit, numbers that live through
+a step). Leaving a source out answers how near a plan comes to a log that no figure has seen.
 """
 
 from __future__ import annotations

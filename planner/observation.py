@@ -282,7 +282,7 @@ def _weights_cause(pair: _Pair) -> str:
 # What logs state of the overhead by parts: the metric beside it, its label, what explains a miss.
 _PARTS = {
     "activation": ("activation_peak", "Activation peak",
-                   "assumptions batched_tokens and max_num_seqs, and the trial step of this release"),
+                   "assumptions batched_tokens and max_num_seqs, trial step of this release"),
     "non_torch": ("runtime_gpu", "Runtime, NCCL",
                   "runtime of the engine entry; other processes on the card count too"),
     "cuda_graph_estimated": ("graphs_gpu", "CUDA graphs",

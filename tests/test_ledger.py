@@ -1,4 +1,4 @@
-"""What the engine takes beside weights and KV: parts, defaults of a card, tiles of experts, band."""
+"""What the engine takes beside weights and KV: parts, defaults of a card, tiles, the band."""
 
 from __future__ import annotations
 
