@@ -254,7 +254,7 @@ class Model(Record):
 class EngineDefaults(Part):
     """Assumptions that a scenario takes over when it says nothing else."""
 
-    memory_utilization: Ratio
+    memory_utilization: Ratio | None = None
     overhead: Bytes | None = None
     reserve: Ratio
     hot_experts: Ratio
@@ -290,6 +290,25 @@ class EngineTakes(Part):
     graphs: Bytes
 
 
+class EngineStatic(Part):
+    """What stays outside the static share where nobody sets the share: SGLang's rule."""
+
+    fixed: Bytes
+    token: Bytes
+    rank: Bytes
+    floor: Bytes
+
+
+class EngineSlots(Part):
+    """How an engine that counts token slots divides its pool: windows, states, copies."""
+
+    window_ratio: Ratio
+    state_ratio: Ratio
+    copies_plain: Count
+    copies_cached: Count
+    state_element: Bytes
+
+
 class Engine(Record):
     """The parameters of one inference engine release that formulas read."""
 
@@ -306,6 +325,8 @@ class Engine(Record):
     null_block: Count | None = None
     step: EngineStep | None = None
     takes: EngineTakes | None = None
+    static: EngineStatic | None = None
+    slots: EngineSlots | None = None
     pads_experts: Flag | None = None
     defaults: EngineDefaults
 

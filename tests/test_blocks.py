@@ -300,11 +300,9 @@ def of_engine(folder: Path, engine: str, model: str, *settings: str) -> Plan:
 
 
 def test_engines_that_cover_no_windows_or_states_say_unknown(tmp_path: Path) -> None:
-    for engine, model in (("sglang-0.5", "gemma-3-27b"), ("sglang-0.5", "qwen3-next-80b"),
-                          ("vllm-v0", "qwen3-next-80b")):  # fmt: skip
-        plan = of_engine(tmp_path, engine, model)
-        assert plan.value("verdict") == "unknown", (engine, model)
-        assert plan.value("max_concurrency") is None
+    plan = of_engine(tmp_path, "vllm-v0", "qwen3-next-80b")
+    assert plan.value("verdict") == "unknown"
+    assert plan.value("max_concurrency") is None
 
 
 def test_early_releases_keep_the_whole_context_in_every_layer(tmp_path: Path) -> None:

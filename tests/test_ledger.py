@@ -92,7 +92,7 @@ def test_what_was_measured_stands_over_the_parts(tmp_path: Path) -> None:
 
 def test_only_what_may_be_unknown_may_be_set_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a number"):
-        plan(tmp_path, V019, "memory_utilization=unknown")
+        plan(tmp_path, V019, "reserve=unknown")
     # An entry without parts has nothing to put in the place of its figure.
     assert plan(tmp_path, "overhead=unknown").value("verdict") == "unknown"
 
