@@ -198,7 +198,7 @@ _NEEDED = {
 def _engine_fact(engine: Engine, name: str, unit: str, span: Span) -> Fact:
     """Neutral where the rule of the engine has no such part; unknown where it needs a figure."""
     rule = engine.block_rule.value if engine.block_rule is not None else "plain"
-    if name in _NEEDED.get(rule, ()):
+    if name in _NEEDED.get(str(rule), ()):
         return Fact(None, unit, (), "", "", span)
     note = f"the rule of this engine, {rule}, has no such part" if name != "budget" else ""
     return Fact(_PLAIN_ENGINE[name], unit, (), "assumed", note or "a share of all memory", span)
