@@ -58,5 +58,5 @@ def _shown(plan: Plan, name: str, value: float | None) -> str:
 
 
 def _column(name: str, label: str, values: list[Value], kind: Kind, place: int) -> Column:
-    decimals = column_decimals(values, kind)
+    decimals = 2 if kind == "share" else column_decimals(values, kind)
     return Column(name, label, "", "1", kind, decimals, "none", tuple(values), priority=place)
