@@ -142,6 +142,24 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
              "head_dim": 16, "num_query_heads": [4, 4, 6], "num_kv_heads": [1, 1, 2]},
             {(FULL, KV // 2, 0, 1): 2, (FULL, KV, 0, 1): 1},
         ),
+        ("phi", {"num_key_value_heads": None, "partial_rotary_factor": 0.4},
+         {(FULL, 2 * KV, 0, 1): 8}),
+        ("opt", {"num_key_value_heads": ..., "ffn_dim": 96}, {(FULL, 2 * KV, 0, 1): 8}),
+        ("bitnet", {}, {(FULL, KV, 0, 1): 8}),
+        ("internlm2", {"bias": False}, {(FULL, KV, 0, 1): 8}),
+        (
+            "gpt2",
+            {"num_attention_heads": ..., "num_key_value_heads": ..., "hidden_size": ...,
+             "num_hidden_layers": ..., "n_layer": 3, "n_head": 4, "n_embd": 64},
+            {(FULL, 2 * KV, 0, 1): 3},
+        ),
+        ("falcon", {"num_key_value_heads": ...}, {(FULL, KV // 2, 0, 1): 8}),  # MQA by a flag
+        ("falcon", {"num_key_value_heads": ..., "multi_query": False}, {(FULL, 2 * KV, 0, 1): 8}),
+        (
+            "falcon",
+            {"num_key_value_heads": ..., "new_decoder_architecture": True, "num_kv_heads": 2},
+            {(FULL, KV, 0, 1): 8},
+        ),
         # Latents and indexers.
         ("deepseek_v3", LATENT, {("mla", 80, 0, 1): 8}),
         ("deepseek_v2", LATENT | {"q_lora_rank": None}, {("mla", 80, 0, 1): 8}),

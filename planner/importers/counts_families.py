@@ -8,6 +8,7 @@ from dataclasses import replace
 from planner.importers import counts_encoders as encoders
 from planner.importers import counts_gemma as gemma
 from planner.importers import counts_layers as which
+from planner.importers import counts_older as older
 from planner.importers import counts_special as special
 from planner.importers import counts_vision as towers
 from planner.importers.counts_attention import (
@@ -54,6 +55,7 @@ DEEPSEEK_V2 = Stack(
 )
 DEEPSEEK_V3 = Stack((LATENT, AFTER_FIRST), mtp=Beside((LATENT, CORRECTED_MOE)))
 DEEPSEEK_V32 = Stack((LATENT, DSA, AFTER_FIRST), mtp=Beside((LATENT, DSA.always, CORRECTED_MOE)))
+ALL_BIASED = Gqa(bias=True, out_bias=True)
 GLM4 = Gqa(bias="attention_bias", qk_norm="head", qk_norm_if="use_qk_norm")
 COHERE = replace(ALL_NORMED, qk_norm_if="use_qk_norm")
 GEMMA2 = Stack((BIASED, MLP), norms=4, tied="")
@@ -104,6 +106,31 @@ STACKS: Mapping[str, Stack] = {
             Gqa(bias="use_bias", out_bias="use_bias"),
             Mlp(gated=False, bias="use_bias"),
         ),
+        shifts=True,
+    ),
+    "phi": Stack((ALL_BIASED, Mlp(gated=False, bias=True)), norms=1, shifts=True, head_bias=True),
+    "bitnet": Stack((BIASED, MLP, older.sub_norms)),
+    "internlm2": Stack((Gqa(bias="bias", out_bias="bias"), MLP)),
+    "opt": Stack(
+        (
+            Gqa(bias="enable_bias", out_bias="enable_bias"),
+            Mlp("ffn_dim", gated=False, bias="enable_bias"),
+        ),
+        shifts=True,
+        once=(older.opt_positions,),
+    ),
+    "gpt2": Stack(
+        (ALL_BIASED, Mlp(older.gpt2_width, gated=False, bias=True)),
+        shifts=True,
+        once=(older.positions(0),),
+    ),
+    "falcon": Stack(
+        (
+            Gqa(older.falcon_heads, bias="bias", out_bias="bias"),
+            Mlp(older.falcon_width, gated=False, bias="bias"),
+            older.falcon_norms,
+        ),
+        norms=0,
         shifts=True,
     ),
     "olmo": Stack((BIASED, MLP), weighted=False),

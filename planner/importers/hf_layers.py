@@ -22,6 +22,7 @@ RULES: Mapping[str, Rule] = {
     "step3p7": hf_mixers.step3p7,
     "searched": hf_mixers.searched,
     "openelm": hf_mixers.openelm,
+    "falcon": hf_mixers.falcon,
     "mla": hf_mixers.mla,
     "dsa": hf_mixers.dsa,
     "compressed": hf_mixers.compressed,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.importers import counts_layers as which
+from planner.importers.counts_older import falcon_kv_heads
 from planner.importers.hf_config import HfConfig
 from planner.importers.hf_patterns import CHUNKED, FULL, SLIDING
 from planner.importers.hf_shapes import (
@@ -154,6 +155,16 @@ def openelm(config: HfConfig, layer: int) -> Layers:
         "head_dim": whole(config, "head_dim"),
     }
     return (Layer("full_attention", shape),)
+
+
+def falcon(config: HfConfig, layer: int) -> Layers:
+    """Falcon: the newer architecture writes its KV heads; a flag of the older one says them."""
+    heads = Given(falcon_kv_heads(config), DERIVED, "multi_query: one head for all queries")
+    if config.flag("new_decoder_architecture"):
+        heads = whole(config, "num_kv_heads")
+    elif not config.flag("multi_query"):
+        heads = Given(heads.value, DERIVED, "as many as query heads")
+    return (Layer("full_attention", attention_shape(config, kv_heads=heads)),)
 
 
 def _listed(config: HfConfig, key: str, layer: int) -> Given:
