@@ -1,7 +1,7 @@
 """Parameter counts of decoders of 2019 to 2023, against hub totals and a second route.
 
-Totals of OPT, Phi, BitNet, GPT-2 and Falcon are also those of transformers 5.24.0 without weights;
-InternLM2 has no class there, and its total is the one of the hub.
+All totals but one are also those of transformers 5.24.0 without weights; InternLM2 has no class
+there, and its total is the one of the hub.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ OLDER: dict[str, tuple[dict[str, Any], int]] = {
          "num_attention_heads": 20, "num_key_value_heads": 5, "intermediate_size": 6912,
          "vocab_size": 128256, "tie_word_embeddings": True},
         2_412_820_480,
+    ),
+    "nemotron-3-8b": (
+        {"model_type": "nemotron", "hidden_size": 4096, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 16384,
+         "vocab_size": 256000},
+        8_540_135_424,
     ),
     "internlm2-7b": (
         {"model_type": "internlm2", "hidden_size": 4096, "num_hidden_layers": 32,

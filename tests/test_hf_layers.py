@@ -146,6 +146,7 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
          {(FULL, 2 * KV, 0, 1): 8}),
         ("opt", {"num_key_value_heads": ..., "ffn_dim": 96}, {(FULL, 2 * KV, 0, 1): 8}),
         ("bitnet", {}, {(FULL, KV, 0, 1): 8}),
+        ("nemotron", {"head_dim": 32}, {(FULL, 2 * KV, 0, 1): 8}),
         ("internlm2", {"bias": False}, {(FULL, KV, 0, 1): 8}),
         (
             "gpt2",

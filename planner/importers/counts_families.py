@@ -111,6 +111,7 @@ STACKS: Mapping[str, Stack] = {
     "phi": Stack((ALL_BIASED, Mlp(gated=False, bias=True)), norms=1, shifts=True, head_bias=True),
     "bitnet": Stack((BIASED, MLP, older.sub_norms)),
     "internlm2": Stack((Gqa(bias="bias", out_bias="bias"), MLP)),
+    "nemotron": Stack((BIASED, Mlp(gated=False, bias="mlp_bias")), shifts=True),
     "opt": Stack(
         (
             Gqa(bias="enable_bias", out_bias="enable_bias"),

@@ -134,6 +134,8 @@ FAMILIES: tuple[Family, ...] = (
            layer_types=patterns.full),
     Family("opt", "opt", ("opt",), _named("OPT"), kv_bias="enable_bias",
            layer_types=patterns.full),
+    Family("nemotron", "nemotron", ("nemotron",), _named("Nemotron"),
+           layer_types=patterns.full),
     Family("gpt2", "gpt2", ("gpt2",), _named("GPT2", "GPT2LMHeadModel"), kv_bias=True,
            layer_types=patterns.full, refuses=("add_cross_attention",)),
     Family("falcon", "falcon", ("falcon",), _named("Falcon"), layers="falcon", kv_bias="bias"),
