@@ -224,6 +224,13 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
             {("kda", 3 * 3 * 32 * 2 + 4 * 8 * 8 * 4): 6, ("mla", 80, 0, 1): 2},
         ),
         (
+            "glm5_next_text",
+            LATENT | INDEX | {"index_kpool": 4, "qk_rope_head_dim": 0, "linear_num_heads": 4,
+                              "linear_head_dim": 8},
+            {("kda", 3 * 3 * 32 * 2 + 4 * 8 * 8 * 4): 6, ("mla", 64, 0, 1): 2,
+             ("compressed_index_key", 132, 0, 4): 2},
+        ),
+        (
             "jamba",
             {"attn_layer_period": 4, "attn_layer_offset": 2, "mamba_d_state": 8,
              "mamba_d_conv": 4, "mamba_expand": 2},

@@ -314,6 +314,7 @@ TOWERS: Mapping[str, ModelBlock] = {
     "llama4": towers.llama4,
     "mistral3": towers.pixtral(),
     "mistral_large4": towers.pixtral(2048, 6144, 30),
+    "glm5_next": towers.glm5_next,
     "kimi_k25": towers.kimi_k25,
     "kimi_k3": towers.kimi_k3,
     "minimax_m3_vl": towers.minimax_m3,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from planner.importers import counts_layers as which
 from planner.importers import counts_special as special
-from planner.importers.counts_attention import Latent
+from planner.importers.counts_attention import Indexer, Latent
 from planner.importers.counts_blocks import (
     AFTER_FIRST,
     ALL_NORMED,
@@ -15,6 +15,7 @@ from planner.importers.counts_blocks import (
     BIASED_MLP,
     CORRECTED_MOE,
     GATED,
+    LATENT,
     MLP,
     PLAIN,
     QWEN_MOE,
@@ -23,7 +24,7 @@ from planner.importers.counts_blocks import (
 from planner.importers.counts_layers import by_word, either
 from planner.importers.counts_mlp import Mlp, Moe
 from planner.importers.counts_parts import LayerBlock
-from planner.importers.counts_stacks import Beside, Stack
+from planner.importers.counts_stacks import Beside, Stack, together
 from planner.importers.counts_state import (
     KimiDelta,
     Mamba1,
@@ -88,6 +89,15 @@ KIMI_LINEAR = Stack(
     ),
     once=(special.residual_attention_once,),
 )
+POOLED = Indexer(which.owns_indexer, pooled="index_kpool")
+GLM5_NEXT = Stack(
+    (
+        either(which.linear_attention, KimiDelta(), together(LATENT, POOLED)),
+        AFTER_FIRST,
+        special.hyper_connections,
+    ),
+    mtp=Beside((LATENT, POOLED.always, CORRECTED_MOE)),
+)
 LING_LATENT = Latent(gate="head")
 LING = Stack(
     (
@@ -130,4 +140,5 @@ HYBRIDS: Mapping[str, Stack] = {
     ),
     "kimi_linear": KIMI_LINEAR,
     "bailing_hybrid": LING,
+    "glm5_next_text": GLM5_NEXT,
 }

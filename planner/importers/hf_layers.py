@@ -33,6 +33,7 @@ RULES: Mapping[str, Rule] = {
     "mllama": hf_mixers.mllama,
     "gdn": hf_states.gdn,
     "kda": hf_states.kda,
+    "kda_dsa": hf_states.kda_dsa,
     "mamba1": hf_states.mamba1,
     "mamba1_only": hf_states.mamba1_only,
     "mamba2": hf_states.mamba2,

@@ -208,11 +208,12 @@ def dsa(config: HfConfig, layer: int) -> Layers:
     queries = shape["q_lora_rank"]
     if not queries.value:
         queries = whole(config, "hidden_size")
-    index = {**_index_shape(config), "index_query_size": queries}
+    index = {**index_shape(config), "index_query_size": queries}
     return latent, Layer("index_key", index)
 
 
-def _index_shape(config: HfConfig) -> dict[str, Given]:
+def index_shape(config: HfConfig) -> dict[str, Given]:
+    """Heads of an indexer, and the bytes of one of its keys."""
     dim = config.whole("index_head_dim")
     why = "one byte an element and an fp32 scale for each 128 of them"
     return {
@@ -239,7 +240,7 @@ def compressed(config: HfConfig, layer: int) -> Layers:
         return near, Layer("compressed_mla", far), _compressor(config, ratio, 0)
     far["index_topk"] = whole(config, "index_topk")
     small = config.whole("index_head_dim")
-    index = _index_shape(config) | {"tokens_per_state": states, "index_query_size": middle}
+    index = index_shape(config) | {"tokens_per_state": states, "index_query_size": middle}
     return (
         near,
         Layer("compressed_mla", far),

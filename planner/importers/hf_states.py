@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.importers import counts_layers as which
 from planner.importers.hf_config import HfConfig
-from planner.importers.hf_mixers import Layers, latent_shape
+from planner.importers.hf_mixers import Layers, index_shape, latent_shape
 from planner.importers.hf_patterns import CONV, FULL, LINEAR
 from planner.importers.hf_shapes import (
     DERIVED,
@@ -51,6 +51,28 @@ def kda(config: HfConfig, layer: int) -> Layers:
     """Kimi delta attention, and latent attention in some layers."""
     if not which.listed_linear(config, layer):
         return (Layer("mla", latent_shape(config)),)
+    return (_delta_layer(config),)
+
+
+def kda_dsa(config: HfConfig, layer: int) -> Layers:
+    """GLM-5.3-Flash: Kimi delta attention; in some layers latent attention to chosen tokens.
+
+    The indexer keeps one key for a pool of tokens; of a pool that is not yet full it keeps what it
+    pools, a fixed share that is not counted here.
+    """
+    if which.linear_attention(config, layer):
+        return (_delta_layer(config),)
+    if not which.owns_indexer(config, layer):
+        config.refuse("indexer_types", "an indexer in every layer of latent attention", "'shared'")
+    latent = latent_shape(config) | {"index_topk": whole(config, "index_topk")}
+    pooled = index_shape(config) | {
+        "tokens_per_state": whole(config, "index_kpool"),
+        "index_query_size": latent["q_lora_rank"],
+    }
+    return Layer("mla", latent), Layer("compressed_index_key", pooled)
+
+
+def _delta_layer(config: HfConfig) -> Layer:
     heads, dim, taps = _delta(config)
     shape = {
         "k_heads": heads,
@@ -62,7 +84,7 @@ def kda(config: HfConfig, layer: int) -> Layers:
         "state_dtype": state_dtype(config, otherwise="fp32"),
         "gate_rank": _gates(config, dim),
     }
-    return (Layer("kda", shape),)
+    return Layer("kda", shape)
 
 
 def _delta(config: HfConfig) -> tuple[Given, Given, Given]:

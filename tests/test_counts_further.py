@@ -1,7 +1,7 @@
-"""Parameter counts of decoders of 2019 to 2023, against hub totals and a second route.
+"""Parameter counts of the oldest decoders and the newest hybrids, against totals and by hand.
 
-All totals but one are also those of transformers 5.24.0 without weights; InternLM2 has no class
-there, and its total is the one of the hub.
+All totals of older decoders but one are also those of transformers 5.24.0 without weights;
+InternLM2 has no class there, and its total is the one of the hub.
 """
 
 from __future__ import annotations
@@ -118,3 +118,28 @@ def test_switch_that_no_rule_covers_is_refused(model_type: str, key: str) -> Non
     assert f"{key}: expected false, null or no such key, found true" in refusal(
         text_of(model_type, **{key: True})
     )
+
+
+# ---- GLM-5.3-Flash ----------------------------------------------------------------------------
+
+GLM_5_3_FLASH: dict[str, Any] = {
+    "model_type": "glm5_next", "architectures": ["Glm5NextForConditionalGeneration"],
+    "text_config": {
+        "model_type": "glm5_next_text", "index_kpool": 4, "first_k_dense_replace": 3,
+        "num_nextn_predict_layers": 1,
+    },
+    "vision_config": {"out_hidden_size": 4096},
+}  # fmt: skip
+
+
+def test_hub_total_of_glm_5_3_flash_to_the_last_element() -> None:
+    """Text, tower and the module beside it are all that the checkpoint holds."""
+    counts = count(config_of(GLM_5_3_FLASH))
+    assert counts.mtp is not None and counts.uncounted == ()
+    assert counts.total + counts.mtp == 321_323_031_390
+
+
+def test_pooled_indexer_by_hand() -> None:
+    """Queries from the latent, one key, a weight a head, a shifted norm; a gate and four places."""
+    one = 1536 * 32 * 128 + 4096 * 128 + 4096 * 32 + 2 * 128 + 4096 * 128 + 4 * 128
+    assert count(config_of(GLM_5_3_FLASH)).indexer == 11 * one
