@@ -143,3 +143,54 @@ def test_pooled_indexer_by_hand() -> None:
     """Queries from the latent, one key, a weight a head, a shifted norm; a gate and four places."""
     one = 1536 * 32 * 128 + 4096 * 128 + 4096 * 32 + 2 * 128 + 4096 * 128 + 4 * 128
     assert count(config_of(GLM_5_3_FLASH)).indexer == 11 * one
+
+
+# ---- Qwen3.8-Flash-Next -----------------------------------------------------------------------
+
+FLASH_NEXT: dict[str, Any] = {
+    "model_type": "qwen4_exp", "architectures": ["Qwen4ExpForConditionalGeneration"],
+    "text_config": {
+        "model_type": "qwen4_exp_text", "hidden_size": 2560, "num_hidden_layers": 48,
+        "num_attention_heads": 24, "linear_num_value_heads": 48, "moe_intermediate_size": 640,
+        "shared_expert_intermediate_size": 640, "indexer_n_heads": 4, "indexer_kv_heads": 1,
+        "indexer_head_dim": 128, "indexer_budget": 2048, "indexer_compress_ratio": 4,
+        "ple_layer_ids": [2], "ple_embed_dim": 2560,
+    },
+    "vision_config": {"out_hidden_size": 2560},
+}  # fmt: skip
+
+
+def flash_next(**keys: Any) -> dict[str, Any]:
+    return FLASH_NEXT | {"text_config": FLASH_NEXT["text_config"] | keys}
+
+
+def test_total_of_flash_next_is_that_of_transformers() -> None:
+    counts = count(config_of(FLASH_NEXT))
+    assert (counts.total, counts.mtp, counts.uncounted) == (177_392_830_576, 0, ())
+    assert counts.indexer == 12 * (2560 * (4 + 1) * 128 + 2 * 128)
+
+
+def test_tables_of_n_grams_have_a_prime_of_rows_for_each_head() -> None:
+    """From 30 on: 31, 37, 41 and 43 rows for four heads of 640, padded from 152 to 160."""
+    without = count(config_of(flash_next(ple_layer_ids=[])))
+    keys = {"ngram_vocab_size_base": 30, "heads_per_ngram": 2, "ngram_size": 3,
+            "make_ngram_vocab_size_divisible_by": 16}  # fmt: skip
+    one = count(config_of(flash_next(**keys)))
+    assert one.embedding - without.embedding == 160 * 640
+    two = count(config_of(flash_next(**keys, ple_layer_ids=[2, 6])))
+    assert two.embedding - one.embedding == (47 + 53 + 59 + 61 + 4) * 640
+    assert one.other - without.other == 2560 * (4 * 2560 + 2560) + 4 * 4 * 2560
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ngram_vocab_size_base": 1}, "ngram_vocab_size_base: expected 2 to 1000000000 rows"),
+        ({"heads_per_ngram": 3}, "heads_per_ngram: expected a divisor of the 2560 channels"),
+        ({"ple_layer_ids": list(range(1, 49))}, "ple_layer_ids: expected at most 256 tables"),
+    ],
+)
+def test_tables_that_no_model_has_are_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        count(config_of(flash_next(**change)))
+    assert said in str(caught.value)

@@ -224,6 +224,15 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
             {("kda", 3 * 3 * 32 * 2 + 4 * 8 * 8 * 4): 6, ("mla", 80, 0, 1): 2},
         ),
         (
+            "qwen4_exp_text",
+            GDN | {"head_dim": 16, "mamba_ssm_dtype": "float32", "indexer_n_heads": 4,
+                   "indexer_head_dim": 32, "indexer_budget": 64, "indexer_compress_ratio": 4},
+            {("gdn", GDN_CONV + GDN_STATE * 4): 6, (FULL, KV, 0, 1): 2,
+             ("compressed_index_key", 64, 0, 4): 2},
+        ),
+        ("qwen4_exp_text", GDN | {"head_dim": 16},
+         {("gdn", GDN_CONV + GDN_STATE * 2): 6, (FULL, KV, 0, 1): 2}),
+        (
             "glm5_next_text",
             LATENT | INDEX | {"index_kpool": 4, "qk_rope_head_dim": 0, "linear_num_heads": 4,
                               "linear_head_dim": 8},

@@ -307,6 +307,7 @@ TOWERS: Mapping[str, ModelBlock] = {
     "qwen3_vl_moe": towers.qwen3_vl(3),
     "qwen3_5": towers.qwen3_vl(0),
     "qwen3_5_moe": towers.qwen3_vl(0),
+    "qwen4_exp": towers.qwen3_vl(0),
     "gemma3": towers.gemma3,
     "gemma3n": towers.gemma3n,
     "gemma4": towers.gemma4,

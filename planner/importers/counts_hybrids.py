@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from planner.importers import counts_layers as which
+from planner.importers import counts_qwen4 as qwen4
 from planner.importers import counts_special as special
 from planner.importers.counts_attention import Indexer, Latent
 from planner.importers.counts_blocks import (
@@ -89,6 +90,16 @@ KIMI_LINEAR = Stack(
     ),
     once=(special.residual_attention_once,),
 )
+QWEN4_EXP = Stack(
+    (
+        either(which.linear_attention, gated_delta_net, together(GATED, qwen4.indexer)),
+        QWEN_MOE,
+        qwen4.hyper_connections,
+        qwen4.ngrams,
+    ),
+    weighted=False,
+    once=(qwen4.hyper_head,),
+)
 POOLED = Indexer(which.owns_indexer, pooled="index_kpool")
 GLM5_NEXT = Stack(
     (
@@ -141,4 +152,5 @@ HYBRIDS: Mapping[str, Stack] = {
     "kimi_linear": KIMI_LINEAR,
     "bailing_hybrid": LING,
     "glm5_next_text": GLM5_NEXT,
+    "qwen4_exp_text": QWEN4_EXP,
 }

@@ -32,6 +32,7 @@ RULES: Mapping[str, Rule] = {
     "whisper": hf_mixers.whisper,
     "mllama": hf_mixers.mllama,
     "gdn": hf_states.gdn,
+    "qsa": hf_states.qsa,
     "kda": hf_states.kda,
     "kda_dsa": hf_states.kda_dsa,
     "mamba1": hf_states.mamba1,

@@ -44,11 +44,9 @@ _STEMS = {
     ),
 }  # fmt: skip
 _STATE_STEMS = {
-    "gdn": "linear_attn",
-    "kda": "self_attn",
-    "kda_dsa": "self_attn",
+    "gdn": "linear_attn", "qsa": "linear_attn", "kda": "self_attn", "kda_dsa": "self_attn",
     "nemotron_h": "mixer",
-}
+}  # fmt: skip
 
 
 def modules(config: HfConfig, part: str, layers: Iterable[int]) -> list[tuple[str, ...]]:

@@ -35,6 +35,10 @@ def gdn(config: HfConfig, layer: int) -> Layers:
     """Gated delta nets, and full attention in some layers."""
     if _word(config, layer, LINEAR, FULL) == FULL:
         return (Layer("full_attention", attention_shape(config)),)
+    return (_gated_delta(config),)
+
+
+def _gated_delta(config: HfConfig) -> Layer:
     shape = {
         "k_heads": whole(config, "linear_num_key_heads"),
         "v_heads": whole(config, "linear_num_value_heads"),
@@ -44,7 +48,26 @@ def gdn(config: HfConfig, layer: int) -> Layers:
         "conv_dtype": conv_dtype(config),
         "state_dtype": state_dtype(config, "mamba_ssm_dtype"),
     }
-    return (Layer("gdn", shape),)
+    return Layer("gdn", shape)
+
+
+def qsa(config: HfConfig, layer: int) -> Layers:
+    """Qwen4-Exp: gated delta nets; in some layers attention to tokens chosen by pooled keys."""
+    if which.linear_attention(config, layer):
+        return (_gated_delta(config),)
+    shape = attention_shape(config)
+    if not config.whole_or("indexer_n_heads", 0):
+        return (Layer("full_attention", shape),)
+    why = "one key in bf16 for all heads; no engine's cache was seen"
+    index = {
+        "index_heads": whole(config, "indexer_n_heads"),
+        "index_head_dim": whole(config, "indexer_head_dim"),
+        "key_bytes": Given(2 * config.whole("indexer_head_dim"), DERIVED, why),
+        "tokens_per_state": whole(config, "indexer_compress_ratio"),
+        "index_query_size": whole(config, "hidden_size"),
+    }
+    chosen = shape | {"read_limit": whole(config, "indexer_budget")}
+    return Layer("full_attention", chosen), Layer("compressed_index_key", index)
 
 
 def kda(config: HfConfig, layer: int) -> Layers:
