@@ -57,6 +57,16 @@ OLDER: dict[str, tuple[dict[str, Any], int]] = {
          "num_attention_heads": 128, "num_kv_heads": 8, "new_decoder_architecture": True},
         41_303_293_952,
     ),
+    "pythia-6.9b": (
+        {"model_type": "gpt_neox", "hidden_size": 4096, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "intermediate_size": 16384, "vocab_size": 50432},
+        6_857_302_016,
+    ),
+    "bloom-7b1": (
+        {"model_type": "bloom", "n_embed": 4096, "n_layer": 30, "num_attention_heads": 32,
+         "vocab_size": 250880},
+        7_069_016_064,
+    ),
     "falcon-rw-1b": (
         {"model_type": "falcon", "hidden_size": 2048, "num_hidden_layers": 24,
          "num_attention_heads": 32, "vocab_size": 50304, "multi_query": False,

@@ -154,6 +154,9 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
              "num_hidden_layers": ..., "n_layer": 3, "n_head": 4, "n_embd": 64},
             {(FULL, 2 * KV, 0, 1): 3},
         ),
+        ("gpt_neox", {"num_key_value_heads": ...}, {(FULL, 2 * KV, 0, 1): 8}),
+        ("bloom", {"num_key_value_heads": ..., "max_position_embeddings": ...},
+         {(FULL, 2 * KV, 0, 1): 8}),
         ("falcon", {"num_key_value_heads": ...}, {(FULL, KV // 2, 0, 1): 8}),  # MQA by a flag
         ("falcon", {"num_key_value_heads": ..., "multi_query": False}, {(FULL, 2 * KV, 0, 1): 8}),
         (

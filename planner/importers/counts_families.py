@@ -125,6 +125,12 @@ STACKS: Mapping[str, Stack] = {
         shifts=True,
         once=(older.positions(0),),
     ),
+    "gpt_neox": Stack((BIASED, Mlp(gated=False, bias=True)), shifts=True),
+    "bloom": Stack(
+        (ALL_BIASED, Mlp(older.gpt2_width, gated=False, bias=True)),
+        shifts=True,
+        once=(older.embedding_norm,),
+    ),
     "falcon": Stack(
         (
             Gqa(older.falcon_heads, bias="bias", out_bias="bias"),

@@ -35,8 +35,13 @@ def opt_positions(config: HfConfig) -> Counts:
 
 
 def gpt2_width(config: HfConfig, layer: int) -> int:
-    """GPT-2: four times the hidden size unless it says otherwise."""
+    """GPT-2 and BLOOM: four times the hidden size unless it says otherwise."""
     return config.whole_or("n_inner", 4 * hidden(config))
+
+
+def embedding_norm(config: HfConfig) -> Counts:
+    """BLOOM: a norm between the embedding and the first layer."""
+    return Counts(norm=norm(hidden(config), bias=True))
 
 
 # ---- Falcon -----------------------------------------------------------------------------------
