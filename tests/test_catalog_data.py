@@ -22,7 +22,7 @@ MODELS, GPUS = CATALOG.ids("model"), CATALOG.ids("gpu")
 
 def test_nothing_is_wrong_with_the_shipped_catalog() -> None:
     assert [str(problem) for problem in CATALOG.check()] == []
-    assert len(MODELS) >= 161 and len(GPUS) >= 69
+    assert len(MODELS) >= 299 and len(GPUS) >= 70
     assert CATALOG.overrides == {}
 
 
@@ -62,12 +62,13 @@ def test_components_add_up_exactly(word: str) -> None:
     assert sum(int(part.value) for part in parts if part) == int(params.total.value or 0)
 
 
-# Rows of an embedding beyond the vocabulary: places and token types of encoders, marks of pictures.
+# Rows of an embedding beyond the vocabulary: places, token types, marks of pictures, n-grams.
 FURTHER_ROWS = {
     "bge-m3": 8194 + 1, "bge-large-en-v1.5": 512 + 2, "llama-3.2-11b-vision": 8,
-    "llama-3.2-90b-vision": 8,
+    "llama-3.2-90b-vision": 8, "qwen3.8-flash-next": 320_001_536 * 160 // 2560,
 }  # fmt: skip
-HEAD_BIAS = {"phi-3.5-moe"}
+FURTHER_ROWS_OF_LINE = {"opt": 2048 + 2, "gpt2": 1024}
+HEAD_BIAS = {"phi-1.5", "phi-2", "phi-3.5-moe"}
 
 
 @pytest.mark.parametrize("word", MODELS)
@@ -75,7 +76,8 @@ def test_embedding_is_vocabulary_times_width(word: str) -> None:
     model = CATALOG.model(word)
     words, width = model.vocab_size.value or 0, model.hidden_size.value or 0
     table = words * width
-    assert model.params.embedding.value == table + FURTHER_ROWS.get(word, 0) * width
+    rows = FURTHER_ROWS.get(word, FURTHER_ROWS_OF_LINE.get(model.family, 0))
+    assert model.params.embedding.value == table + rows * width
     head = model.params.lm_head
     expected = table + (words if word in HEAD_BIAS else 0)
     assert (head.value if head else 0) == (0 if model.tied_embedding.value else expected)

@@ -103,12 +103,12 @@ def test_computed_layer_types_are_a_default_too() -> None:
         (
             {"model_type": "gpt_os", "architectures": ["GptOsForCausalLM"]},
             "config.json:1:17: model_type: expected an architecture that the importer knows, one "
-            "of arcee, bailing_hybrid, bamba, bert and 90 more, found 'gpt_os'",
+            "of arcee, bailing_hybrid, bamba, bert and 101 more, found 'gpt_os'",
         ),
         (
             {"architectures": ["LlamaForCausalLM"]},
             "config.json:1:1: model_type: expected an architecture that the importer knows, one "
-            "of arcee, bailing_hybrid, bamba, bert and 90 more, found no model_type",
+            "of arcee, bailing_hybrid, bamba, bert and 101 more, found no model_type",
         ),
         (
             {"model_type": "llama", "architectures": ["LlamaForCausalLMEagle3"]},

@@ -289,7 +289,7 @@ def test_command_refuses_what_it_does_not_know(capsheet: Caller) -> None:
     assert done.code == 2 and done.out == ""
     assert done.err.splitlines()[0] == (
         "config.json:1:17: model_type: expected an architecture that the importer knows, one of "
-        "arcee, bailing_hybrid, bamba, bert and 90 more, found 'llama9'"
+        "arcee, bailing_hybrid, bamba, bert and 101 more, found 'llama9'"
     )
     done = capsheet("import", "hf", "absent.json")
     assert done.code == 2 and "expected a readable file" in done.err

@@ -142,6 +142,28 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
              "head_dim": 16, "num_query_heads": [4, 4, 6], "num_kv_heads": [1, 1, 2]},
             {(FULL, KV // 2, 0, 1): 2, (FULL, KV, 0, 1): 1},
         ),
+        ("phi", {"num_key_value_heads": None, "partial_rotary_factor": 0.4},
+         {(FULL, 2 * KV, 0, 1): 8}),
+        ("opt", {"num_key_value_heads": ..., "ffn_dim": 96}, {(FULL, 2 * KV, 0, 1): 8}),
+        ("bitnet", {}, {(FULL, KV, 0, 1): 8}),
+        ("nemotron", {"head_dim": 32}, {(FULL, 2 * KV, 0, 1): 8}),
+        ("internlm2", {"bias": False}, {(FULL, KV, 0, 1): 8}),
+        (
+            "gpt2",
+            {"num_attention_heads": ..., "num_key_value_heads": ..., "hidden_size": ...,
+             "num_hidden_layers": ..., "n_layer": 3, "n_head": 4, "n_embd": 64},
+            {(FULL, 2 * KV, 0, 1): 3},
+        ),
+        ("gpt_neox", {"num_key_value_heads": ...}, {(FULL, 2 * KV, 0, 1): 8}),
+        ("bloom", {"num_key_value_heads": ..., "max_position_embeddings": ...},
+         {(FULL, 2 * KV, 0, 1): 8}),
+        ("falcon", {"num_key_value_heads": ...}, {(FULL, KV // 2, 0, 1): 8}),  # MQA by a flag
+        ("falcon", {"num_key_value_heads": ..., "multi_query": False}, {(FULL, 2 * KV, 0, 1): 8}),
+        (
+            "falcon",
+            {"num_key_value_heads": ..., "new_decoder_architecture": True, "num_kv_heads": 2},
+            {(FULL, KV, 0, 1): 8},
+        ),
         # Latents and indexers.
         ("deepseek_v3", LATENT, {("mla", 80, 0, 1): 8}),
         ("deepseek_v2", LATENT | {"q_lora_rank": None}, {("mla", 80, 0, 1): 8}),
@@ -203,6 +225,22 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
         (
             "bailing_hybrid", LATENT | {"head_dim": 8, "layer_group_size": 4},
             {("kda", 3 * 3 * 32 * 2 + 4 * 8 * 8 * 4): 6, ("mla", 80, 0, 1): 2},
+        ),
+        (
+            "qwen4_exp_text",
+            GDN | {"head_dim": 16, "mamba_ssm_dtype": "float32", "indexer_n_heads": 4,
+                   "indexer_head_dim": 32, "indexer_budget": 64, "indexer_compress_ratio": 4},
+            {("gdn", GDN_CONV + GDN_STATE * 4): 6, (FULL, KV, 0, 1): 2,
+             ("compressed_index_key", 64, 0, 4): 2},
+        ),
+        ("qwen4_exp_text", GDN | {"head_dim": 16},
+         {("gdn", GDN_CONV + GDN_STATE * 2): 6, (FULL, KV, 0, 1): 2}),
+        (
+            "glm5_next_text",
+            LATENT | INDEX | {"index_kpool": 4, "qk_rope_head_dim": 0, "linear_num_heads": 4,
+                              "linear_head_dim": 8},
+            {("kda", 3 * 3 * 32 * 2 + 4 * 8 * 8 * 4): 6, ("mla", 64, 0, 1): 2,
+             ("compressed_index_key", 132, 0, 4): 2},
         ),
         (
             "jamba",

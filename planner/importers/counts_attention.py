@@ -161,11 +161,13 @@ class Indexer:
     """Chooses the tokens that latent attention reads; ``owns`` says in which layers one stands.
 
     ``from_hidden``: its queries come from normed hidden states, not from the query latent, and
-    each of its heads has a learned slope and offset.
+    each of its heads has a learned slope and offset. ``pooled``: key of the number of tokens that
+    share a key, with a gate for each channel and an offset for each place in a pool.
     """
 
     owns: Rule
     from_hidden: bool = False
+    pooled: str = ""
 
     def __call__(self, config: HfConfig, layer: int) -> Counts:
         """Parameters of one layer."""
@@ -178,6 +180,8 @@ class Indexer:
         source = size if self.from_hidden else config.whole("q_lora_rank")
         count = linear(source, heads * dim) + linear(size, dim) + linear(size, heads)
         count += norm(dim, bias=True)
+        if self.pooled:
+            count += linear(size, dim) + config.whole(self.pooled) * dim
         return Counts(
             indexer=count + (norm(size, bias=True) + 2 * heads if self.from_hidden else 0)
         )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from planner.importers import counts_encoders as encoders
 from planner.importers import counts_gemma as gemma
 from planner.importers import counts_layers as which
+from planner.importers import counts_older as older
 from planner.importers import counts_special as special
 from planner.importers import counts_vision as towers
 from planner.importers.counts_attention import (
@@ -54,6 +55,7 @@ DEEPSEEK_V2 = Stack(
 )
 DEEPSEEK_V3 = Stack((LATENT, AFTER_FIRST), mtp=Beside((LATENT, CORRECTED_MOE)))
 DEEPSEEK_V32 = Stack((LATENT, DSA, AFTER_FIRST), mtp=Beside((LATENT, DSA.always, CORRECTED_MOE)))
+ALL_BIASED = Gqa(bias=True, out_bias=True)
 GLM4 = Gqa(bias="attention_bias", qk_norm="head", qk_norm_if="use_qk_norm")
 COHERE = replace(ALL_NORMED, qk_norm_if="use_qk_norm")
 GEMMA2 = Stack((BIASED, MLP), norms=4, tied="")
@@ -104,6 +106,38 @@ STACKS: Mapping[str, Stack] = {
             Gqa(bias="use_bias", out_bias="use_bias"),
             Mlp(gated=False, bias="use_bias"),
         ),
+        shifts=True,
+    ),
+    "phi": Stack((ALL_BIASED, Mlp(gated=False, bias=True)), norms=1, shifts=True, head_bias=True),
+    "bitnet": Stack((BIASED, MLP, older.sub_norms)),
+    "internlm2": Stack((Gqa(bias="bias", out_bias="bias"), MLP)),
+    "nemotron": Stack((BIASED, Mlp(gated=False, bias="mlp_bias")), shifts=True),
+    "opt": Stack(
+        (
+            Gqa(bias="enable_bias", out_bias="enable_bias"),
+            Mlp("ffn_dim", gated=False, bias="enable_bias"),
+        ),
+        shifts=True,
+        once=(older.opt_positions,),
+    ),
+    "gpt2": Stack(
+        (ALL_BIASED, Mlp(older.gpt2_width, gated=False, bias=True)),
+        shifts=True,
+        once=(older.positions(0),),
+    ),
+    "gpt_neox": Stack((BIASED, Mlp(gated=False, bias=True)), shifts=True),
+    "bloom": Stack(
+        (ALL_BIASED, Mlp(older.gpt2_width, gated=False, bias=True)),
+        shifts=True,
+        once=(older.embedding_norm,),
+    ),
+    "falcon": Stack(
+        (
+            Gqa(older.falcon_heads, bias="bias", out_bias="bias"),
+            Mlp(older.falcon_width, gated=False, bias="bias"),
+            older.falcon_norms,
+        ),
+        norms=0,
         shifts=True,
     ),
     "olmo": Stack((BIASED, MLP), weighted=False),
@@ -279,6 +313,7 @@ TOWERS: Mapping[str, ModelBlock] = {
     "qwen3_vl_moe": towers.qwen3_vl(3),
     "qwen3_5": towers.qwen3_vl(0),
     "qwen3_5_moe": towers.qwen3_vl(0),
+    "qwen4_exp": towers.qwen3_vl(0),
     "gemma3": towers.gemma3,
     "gemma3n": towers.gemma3n,
     "gemma4": towers.gemma4,
@@ -286,6 +321,7 @@ TOWERS: Mapping[str, ModelBlock] = {
     "llama4": towers.llama4,
     "mistral3": towers.pixtral(),
     "mistral_large4": towers.pixtral(2048, 6144, 30),
+    "glm5_next": towers.glm5_next,
     "kimi_k25": towers.kimi_k25,
     "kimi_k3": towers.kimi_k3,
     "minimax_m3_vl": towers.minimax_m3,

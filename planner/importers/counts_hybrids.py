@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from planner.importers import counts_layers as which
+from planner.importers import counts_qwen4 as qwen4
 from planner.importers import counts_special as special
-from planner.importers.counts_attention import Latent
+from planner.importers.counts_attention import Indexer, Latent
 from planner.importers.counts_blocks import (
     AFTER_FIRST,
     ALL_NORMED,
@@ -15,6 +16,7 @@ from planner.importers.counts_blocks import (
     BIASED_MLP,
     CORRECTED_MOE,
     GATED,
+    LATENT,
     MLP,
     PLAIN,
     QWEN_MOE,
@@ -23,7 +25,7 @@ from planner.importers.counts_blocks import (
 from planner.importers.counts_layers import by_word, either
 from planner.importers.counts_mlp import Mlp, Moe
 from planner.importers.counts_parts import LayerBlock
-from planner.importers.counts_stacks import Beside, Stack
+from planner.importers.counts_stacks import Beside, Stack, together
 from planner.importers.counts_state import (
     KimiDelta,
     Mamba1,
@@ -88,6 +90,25 @@ KIMI_LINEAR = Stack(
     ),
     once=(special.residual_attention_once,),
 )
+QWEN4_EXP = Stack(
+    (
+        either(which.linear_attention, gated_delta_net, together(GATED, qwen4.indexer)),
+        QWEN_MOE,
+        qwen4.hyper_connections,
+        qwen4.ngrams,
+    ),
+    weighted=False,
+    once=(qwen4.hyper_head,),
+)
+POOLED = Indexer(which.owns_indexer, pooled="index_kpool")
+GLM5_NEXT = Stack(
+    (
+        either(which.linear_attention, KimiDelta(), together(LATENT, POOLED)),
+        AFTER_FIRST,
+        special.hyper_connections,
+    ),
+    mtp=Beside((LATENT, POOLED.always, CORRECTED_MOE)),
+)
 LING_LATENT = Latent(gate="head")
 LING = Stack(
     (
@@ -130,4 +151,6 @@ HYBRIDS: Mapping[str, Stack] = {
     ),
     "kimi_linear": KIMI_LINEAR,
     "bailing_hybrid": LING,
+    "glm5_next_text": GLM5_NEXT,
+    "qwen4_exp_text": QWEN4_EXP,
 }

@@ -10,6 +10,7 @@ from planner.importers.counts_parts import (
     Counts,
     LayerBlock,
     ModelBlock,
+    Switch,
     hidden,
     layers,
     linear,
@@ -41,8 +42,8 @@ class Stack:
 
     ``layer``: blocks of a layer. ``norms``: vectors of the hidden size in each and one behind all,
     with a shift beside each where ``shifts`` is on, none where ``weighted`` is off. ``tied``: the
-    key that says whether the head is the embedding; "" where it always is. ``head_bias``: the key
-    that says whether the head has a bias. ``further_rows``: rows of the
+    key that says whether the head is the embedding; "" where it always is. ``head_bias``: whether
+    the head has a bias. ``further_rows``: rows of the
     embedding beyond the vocabulary. ``once``: what stands once. ``mtp``: the module beside;
     "unknown" where its shape is not known here, "unpublished" where checkpoints hold none of those
     that the configuration names. ``depth``: number of layers.
@@ -53,7 +54,7 @@ class Stack:
     shifts: bool = False
     weighted: bool = True
     tied: str = "tie_word_embeddings"
-    head_bias: str = ""
+    head_bias: Switch = False
     further_rows: int = 0
     once: tuple[ModelBlock, ...] = ()
     mtp: Beside | Literal["unknown", "unpublished"] = "unknown"
@@ -78,7 +79,7 @@ class Stack:
     def _ends(self, config: HfConfig) -> Counts:
         """Embedding and head."""
         size, words = hidden(config), config.whole("vocab_size")
-        head = linear(size, words, bool(self.head_bias) and on(config, self.head_bias))
+        head = linear(size, words, on(config, self.head_bias))
         return Counts(
             embedding=(words + self.further_rows) * size,
             lm_head=0 if self.is_tied(config) else head,

@@ -276,3 +276,21 @@ def _spectra(t: Tower, width: int) -> int:
     bands = t.whole("input_feat_size", 128) // 4
     convolutions = taps * first + norm(first) + taps * first * second + norm(second)
     return convolutions + linear(second * bands, width)
+
+
+def glm5_next(config: HfConfig) -> Counts:
+    """Tower of GLM-5.3-Flash: gated with biases, normed heads, root-mean-square norms.
+
+    Behind it one convolution joins neighbouring patches at the size of the text, then a projection
+    with a norm and a gated network without biases.
+    """
+    t = Tower(config)
+    width, side = t.whole("hidden_size", 1024), t.whole("patch_size", 14)
+    out = t.whole("out_hidden_size", t.text)
+    pixels = COLOURS * t.whole("temporal_patch_size", 2) * side**2
+    layer = encoder(width, t.whole("intermediate_size", 4096), bias=True, shifts=False, gated=True)
+    layer += 2 * norm(width // max(1, t.whole("num_heads", 16)))
+    cells = t.whole("spatial_merge_size", 2) ** 2
+    join = norm(width) + linear(width * cells, out, True) + linear(out, out) + norm(out, True)
+    join += feed_forward(out, t.whole("projection_intermediate_size", 10240))
+    return Counts(vision=linear(pixels, width, True) + t.whole("depth", 24) * layer + join)

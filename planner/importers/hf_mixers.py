@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.importers import counts_layers as which
+from planner.importers.counts_older import falcon_kv_heads
 from planner.importers.hf_config import HfConfig
 from planner.importers.hf_patterns import CHUNKED, FULL, SLIDING
 from planner.importers.hf_shapes import (
@@ -156,6 +157,16 @@ def openelm(config: HfConfig, layer: int) -> Layers:
     return (Layer("full_attention", shape),)
 
 
+def falcon(config: HfConfig, layer: int) -> Layers:
+    """Falcon: the newer architecture writes its KV heads; a flag of the older one says them."""
+    heads = Given(falcon_kv_heads(config), DERIVED, "multi_query: one head for all queries")
+    if config.flag("new_decoder_architecture"):
+        heads = whole(config, "num_kv_heads")
+    elif not config.flag("multi_query"):
+        heads = Given(heads.value, DERIVED, "as many as query heads")
+    return (Layer("full_attention", attention_shape(config, kv_heads=heads)),)
+
+
 def _listed(config: HfConfig, key: str, layer: int) -> Given:
     value = which.entry(config, key, layer)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -197,11 +208,12 @@ def dsa(config: HfConfig, layer: int) -> Layers:
     queries = shape["q_lora_rank"]
     if not queries.value:
         queries = whole(config, "hidden_size")
-    index = {**_index_shape(config), "index_query_size": queries}
+    index = {**index_shape(config), "index_query_size": queries}
     return latent, Layer("index_key", index)
 
 
-def _index_shape(config: HfConfig) -> dict[str, Given]:
+def index_shape(config: HfConfig) -> dict[str, Given]:
+    """Heads of an indexer, and the bytes of one of its keys."""
     dim = config.whole("index_head_dim")
     why = "one byte an element and an fp32 scale for each 128 of them"
     return {
@@ -228,7 +240,7 @@ def compressed(config: HfConfig, layer: int) -> Layers:
         return near, Layer("compressed_mla", far), _compressor(config, ratio, 0)
     far["index_topk"] = whole(config, "index_topk")
     small = config.whole("index_head_dim")
-    index = _index_shape(config) | {"tokens_per_state": states, "index_query_size": middle}
+    index = index_shape(config) | {"tokens_per_state": states, "index_query_size": middle}
     return (
         near,
         Layer("compressed_mla", far),

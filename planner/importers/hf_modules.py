@@ -43,7 +43,10 @@ _STEMS = {
         "mixer.experts.0", "ffn.experts.0",
     ),
 }  # fmt: skip
-_STATE_STEMS = {"gdn": "linear_attn", "kda": "self_attn", "nemotron_h": "mixer"}
+_STATE_STEMS = {
+    "gdn": "linear_attn", "qsa": "linear_attn", "kda": "self_attn", "kda_dsa": "self_attn",
+    "nemotron_h": "mixer",
+}  # fmt: skip
 
 
 def modules(config: HfConfig, part: str, layers: Iterable[int]) -> list[tuple[str, ...]]:

@@ -143,10 +143,10 @@ def marked(config: Keys) -> list[str]:
 
 
 def linear_but_every(key: str, period: int) -> Pattern:
-    """Linear attention in all layers but every so many, which ``key`` says."""
+    """Linear attention in all layers but every so many, which ``key`` says; "" for no such key."""
 
     def rule(config: Keys) -> list[str]:
-        every = max(1, config.whole_or(key, period))
+        every = max(1, config.whole_or(key, period) if key else period)
         layers = range(config.whole("num_hidden_layers"))
         return [LINEAR if (layer + 1) % every else FULL for layer in layers]
 

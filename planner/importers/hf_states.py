@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.importers import counts_layers as which
 from planner.importers.hf_config import HfConfig
-from planner.importers.hf_mixers import Layers, latent_shape
+from planner.importers.hf_mixers import Layers, index_shape, latent_shape
 from planner.importers.hf_patterns import CONV, FULL, LINEAR
 from planner.importers.hf_shapes import (
     DERIVED,
@@ -35,6 +35,10 @@ def gdn(config: HfConfig, layer: int) -> Layers:
     """Gated delta nets, and full attention in some layers."""
     if _word(config, layer, LINEAR, FULL) == FULL:
         return (Layer("full_attention", attention_shape(config)),)
+    return (_gated_delta(config),)
+
+
+def _gated_delta(config: HfConfig) -> Layer:
     shape = {
         "k_heads": whole(config, "linear_num_key_heads"),
         "v_heads": whole(config, "linear_num_value_heads"),
@@ -44,13 +48,54 @@ def gdn(config: HfConfig, layer: int) -> Layers:
         "conv_dtype": conv_dtype(config),
         "state_dtype": state_dtype(config, "mamba_ssm_dtype"),
     }
-    return (Layer("gdn", shape),)
+    return Layer("gdn", shape)
+
+
+def qsa(config: HfConfig, layer: int) -> Layers:
+    """Qwen4-Exp: gated delta nets; in some layers attention to tokens chosen by pooled keys."""
+    if which.linear_attention(config, layer):
+        return (_gated_delta(config),)
+    shape = attention_shape(config)
+    if not config.whole_or("indexer_n_heads", 0):
+        return (Layer("full_attention", shape),)
+    why = "one key in bf16 for all heads; no engine's cache was seen"
+    index = {
+        "index_heads": whole(config, "indexer_n_heads"),
+        "index_head_dim": whole(config, "indexer_head_dim"),
+        "key_bytes": Given(2 * config.whole("indexer_head_dim"), DERIVED, why),
+        "tokens_per_state": whole(config, "indexer_compress_ratio"),
+        "index_query_size": whole(config, "hidden_size"),
+    }
+    chosen = shape | {"read_limit": whole(config, "indexer_budget")}
+    return Layer("full_attention", chosen), Layer("compressed_index_key", index)
 
 
 def kda(config: HfConfig, layer: int) -> Layers:
     """Kimi delta attention, and latent attention in some layers."""
     if not which.listed_linear(config, layer):
         return (Layer("mla", latent_shape(config)),)
+    return (_delta_layer(config),)
+
+
+def kda_dsa(config: HfConfig, layer: int) -> Layers:
+    """GLM-5.3-Flash: Kimi delta attention; in some layers latent attention to chosen tokens.
+
+    The indexer keeps one key for a pool of tokens; of a pool that is not yet full it keeps what it
+    pools, a fixed share that is not counted here.
+    """
+    if which.linear_attention(config, layer):
+        return (_delta_layer(config),)
+    if not which.owns_indexer(config, layer):
+        config.refuse("indexer_types", "an indexer in every layer of latent attention", "'shared'")
+    latent = latent_shape(config) | {"index_topk": whole(config, "index_topk")}
+    pooled = index_shape(config) | {
+        "tokens_per_state": whole(config, "index_kpool"),
+        "index_query_size": latent["q_lora_rank"],
+    }
+    return Layer("mla", latent), Layer("compressed_index_key", pooled)
+
+
+def _delta_layer(config: HfConfig) -> Layer:
     heads, dim, taps = _delta(config)
     shape = {
         "k_heads": heads,
@@ -62,7 +107,7 @@ def kda(config: HfConfig, layer: int) -> Layers:
         "state_dtype": state_dtype(config, otherwise="fp32"),
         "gate_rank": _gates(config, dim),
     }
-    return (Layer("kda", shape),)
+    return Layer("kda", shape)
 
 
 def _delta(config: HfConfig) -> tuple[Given, Given, Given]:
