@@ -19,6 +19,7 @@ from planner.expr.tree import names
 from planner.facts import Fact
 from planner.inputs import Source
 from planner.metrics import SLOTS, formula_of
+from planner.places import in_words
 from planner.planning import Plan, Value, plain
 
 LIST_LIMIT = 8
@@ -268,7 +269,9 @@ class _Explaining:
         ]
 
     def value(self, name: str, stage: int = 0, slot: int = 0) -> Value:
-        return self.plan.value(name, self.case, slot, stage)
+        value = self.plan.value(name, self.case, slot, stage)
+        places = isinstance(value, str) and self.plan.metrics.type_of(name).kind == "places"
+        return f"layers {in_words(str(value))}" if places else value
 
     def exact(self, value: Value, name: str) -> str:
         return exact(value, self.plan.metrics.unit_of(name))

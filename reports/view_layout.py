@@ -55,6 +55,7 @@ STEPS: frozenset[str] = frozenset((
     "layers_left", "stage_start", "stage_group_before", "stage_group_upto", "stage_group_layers",
     "stage_group_caches", "attention_kv", "attention_kv_gpu", "attention_replicated",
     "attention_share", "stage_attention_layers", "attention_layers", "state_share", "moe_layers",
+    "dense_layers", "stage_dense_layers",
     "stage_moe_layers", "moe_share", "dense_share", "layer_share", "experts_share_gpu",
     "experts_hot", "experts_cold", "vocab_padding",
 ))  # fmt: skip

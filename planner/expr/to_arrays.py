@@ -6,7 +6,8 @@ holds failures, or the fast form raises, the safe form runs: failures are NaN, f
 
 Shapes: a plan value is a 0-d array, a case column ``(cases,)``, a layer-group column
 ``(slots, cases)``, a stage column ``(stages, 1, cases)``, layer groups of stages
-``(stages, slots, cases)``. Choices are codes into the declared words.
+``(stages, slots, cases)``. Choices are codes into the declared words; places
+of layers are texts, None where they are unknown.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ArrayFormula:
             except FloatingPointError:
                 pass
         with np.errstate(all="ignore"):
-            floats = [a.astype(np.float64) if a.dtype != np.float64 else a for a in args]
+            floats = [a if a.dtype in (np.float64, object) else a.astype(np.float64) for a in args]
             result = np.asarray(self.safe(*floats), dtype=np.float64)
         failures = bool(np.isnan(result).any())
         return (result if failures or not self.flag else result != 0), failures
@@ -130,6 +131,22 @@ def _safe_divides(a: Array, b: Array) -> Array:
     return _flag(np.floor(quotient) * a == b, quotient)
 
 
+def _count_places(places: Array, layers: Array) -> Array:
+    """Marks among the first so many characters, by a table of counts for each distinct text."""
+    texts = places.ravel().tolist()
+    row = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    longest = max((len(text) for text in row if text is not None), default=0)
+    counts = np.full((len(row), longest + 1), _NAN)
+    for text, index in row.items():
+        if text is not None:
+            marks = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32) != ord(".")
+            counts[index, : len(text) + 1] = np.concatenate([[0], np.cumsum(marks)])
+            counts[index, len(text) + 1 :] = counts[index, len(text)]
+    rows = np.array([row[text] for text in texts], dtype=np.intp).reshape(places.shape)
+    upto = np.clip(np.where(np.isnan(layers), 0, layers), 0, longest).astype(np.intp)
+    return np.where(np.isnan(layers), _NAN, counts[rows, upto])
+
+
 def _refuse_unknown() -> Array:
     raise FloatingPointError  # a certain failure: the safe form gives it
 
@@ -168,6 +185,7 @@ def _safe_all(x: Array) -> Array:
 _SHARED: dict[str, Any] = {
     "np": np, "_pow": _pow, "_floor": _floor, "_ceil": _ceil, "_whole_down": _floor,
     "_whole_up": _ceil, "_ceildiv": _ceildiv, "_round_up_to": _round_up_to, "_divides": _divides,
+    "_count_places": _count_places,
     "_known": lambda x: np.ones(np.shape(x), dtype=bool), "_first_known": lambda a, b: a,
     "_unknown": _refuse_unknown, "_sum_of": _over(np.add), "_count_of": _count_of,
     "_min_of": _over(np.minimum), "_max_of": _over(np.maximum), "_first_of": _first_of,

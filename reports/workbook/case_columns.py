@@ -15,7 +15,7 @@ from planner.metric_files import FieldEntry
 from planner.planning import Plan
 from reports.numbers import decimals_for, excel_format
 from reports.workbook.address import Addresses
-from reports.workbook.catalog_sheets import number_format
+from reports.workbook.catalog_sheets import PLACES_WIDTH, number_format
 from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import Table, TableColumn, spacer
 
@@ -27,6 +27,8 @@ PICKS = {
 
 def cell_values(values: Array, kind: Type) -> list[Scalar] | Array:
     """A column as cells hold it: words for choices, booleans for flags, NaN for failures."""
+    if kind.kind == "places":
+        return [None if v is None else str(v) for v in values.tolist()]
     if kind.kind == "choice":
         return [None if np.isnan(v) else kind.words[int(v)] for v in values.astype(float)]
     if kind.kind == "flag" and values.dtype != np.bool_:
@@ -179,6 +181,8 @@ class CaseColumns:
             found = f"INDEX({self.catalogs[entity].span(name)},{row})"
             numeric = entry.kind in ("number", "count")
             formula = f"IF(ISNUMBER({found}),{found},NA())" if numeric else found
+            if entry.kind == "places":
+                formula = places_formula(found)
             if entry.kind == "flag":  # INDEX alone loses the type in some readers
                 formula = f"{found}=TRUE"
             kind = self.plan.metrics.type_of(name)
@@ -194,6 +198,7 @@ class CaseColumns:
                     number_format=metric_format(values, kind),
                     note=entry.meaning,
                     outline=1,
+                    width=PLACES_WIDTH if entry.kind == "places" else 0.0,
                 )
             )
         return columns
@@ -209,6 +214,11 @@ class CaseColumns:
                 for kind in PICKS:
                     text = text.replace(f"{{{kind}_row}}", f"{self.at.letter(f'#{kind}_row')}{{r}}")
                 columns[index] = replace(column, formula=text)
+
+
+def places_formula(found: str) -> str:
+    """Places that ``found`` looks up; an emptied cell marks no layer, an unknown one is no text."""
+    return f'IF({found}="unknown",NA(),{found}&"")'
 
 
 def fields_of(plan: Plan, entity: str) -> dict[str, FieldEntry]:
