@@ -148,7 +148,7 @@ def _from_places(entry: Entry, placed: Placed, unit: str, inside: Key) -> Fact:
     span = entry.file.span((*inside, placed.key) if placed.key else inside)
     if placed.text is None:
         return Fact(None, unit, source, "", placed.how, span)
-    own = placed.used[0].confidence if placed.key == "places" else None
+    own = placed.used[0].confidence if placed.key.endswith("places") else None
     return Fact(placed.text, unit, source, own or _confidence(placed.used), placed.how, span)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.figures import Figure
-from planner.places import marks, written
+from planner.figures import Count, Figure
+from planner.places import marks
 from planner.records import LayerGroup, Model
 from planner.records_places import pattern
 
@@ -47,7 +47,8 @@ def placed_experts(model: Model) -> Placed:
     if model.moe_first is None or model.moe_period is None or model.layers.value is None:
         return Placed(None, (), "")
     figures = (model.moe_first, model.moe_period)
-    taken = pattern(figures, int(model.layers.value))
+    one = Count(value=1)
+    taken = pattern(*figures, one, int(model.layers.value))
     return _placed(model, taken, figures, "every moe_period layers from moe_first on", "moe_first")
 
 
@@ -77,5 +78,4 @@ def _placed(
     depth = model.layers.value
     if taken is None or depth is None:
         return Placed(None, used, "", key)
-    where = f"layers {written(taken)}" if taken else "no layer"
-    return Placed(marks(taken, int(depth)), used, f"{where}: {how}" if how else where, key)
+    return Placed(marks(taken, int(depth)), used, how, key)

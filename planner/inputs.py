@@ -231,7 +231,7 @@ def _gather(words: list[str]) -> tuple[list[str], Array]:
     return unique, np.asarray([where[word] for word in words])
 
 
-def _slot(groups: tuple[GroupFacts, ...], slot: int, name: str, entry: FieldEntry) -> float | str:
+def _slot(groups: tuple[GroupFacts, ...], slot: int, name: str, entry: FieldEntry) -> Any:
     if slot >= len(groups):
         return NOWHERE if entry.kind == "places" else 0.0
     return _code(groups[slot].facts[name].value, entry)

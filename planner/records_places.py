@@ -28,7 +28,7 @@ class GroupPlaces(Part):
         if self.places is not None:
             return self.places.layers
         if self.first is not None:
-            return pattern((self.first, self.period, self.run), depth)
+            return pattern(self.first, self.period, self.run, depth)
         return tuple(range(depth)) if self.layers.value == depth else None
 
     @model_validator(mode="after")
@@ -48,12 +48,14 @@ class GroupPlaces(Part):
         return self
 
 
-def pattern(figures: Sequence[Count | None], depth: int) -> tuple[int, ...] | None:
-    """The layers of first, period and run, which is 1 where it is left out; None where unknown."""
-    numbers = [int(one.value) for one in figures if one is not None and one.value is not None]
-    if len(numbers) < len(figures) or len(numbers) < 2:
+def pattern(
+    first: Count | None, period: Count | None, run: Count | None, depth: int
+) -> tuple[int, ...] | None:
+    """The layers of a repeating pattern in a model of so many; None where a figure is unknown."""
+    a, b, c = (one.value if one is not None else None for one in (first, period, run))
+    if a is None or b is None or c is None:
         return None
-    return repeated(*numbers[:2], numbers[2] if len(numbers) > 2 else 1, depth)
+    return repeated(int(a), int(b), int(c), depth)
 
 
 def check_places(
@@ -85,7 +87,7 @@ def check_places(
             continue
         both = [layer for layer in taken if layer in owner]
         if both:
-            other = f"layer_groups.{owner[both[0]]} has"
+            other = f"layer_groups[{owner[both[0]]}] has"
             raise refusal("layers of no other group", f"{written(both)}, which {other}", "", key)
         owner |= dict.fromkeys(taken, index)
 

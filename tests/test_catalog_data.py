@@ -261,11 +261,16 @@ def test_compressed_caches_of_deepseek_v4() -> None:
         ("kimi-k2", "1-60", "0"),
         ("mixtral-8x22b", "0-55", "none"),
         ("gemma-4-26b-a4b", "0-29", "0-29"),  # a dense network beside the experts of every layer
-        ("llama-4-maverick", ", ".join(map(str, range(1, 48, 2))), ", ".join(map(str, range(0, 48, 2)))),
+        (
+            "llama-4-maverick",
+            ", ".join(map(str, range(1, 48, 2))),
+            ", ".join(map(str, range(0, 48, 2))),
+        ),
         ("step3", "4-59", "0-3, 60"),  # not up to the last layer
         (
             "nemotron-3-nano-30b-a3b",  # by a pattern of letters
-            "1, 3, 6, 8, 10, 13, 15, 17, 20, 22, 24, 27, 29, 31, 34, 36, 38, 40, 43, 45, 47, 49, 51",
+            "1, 3, 6, 8, 10, 13, 15, 17, 20, 22, 24, 27, 29, 31, 34, 36, 38, 40, 43, 45, 47, 49, "
+            "51",
             "none",
         ),
         ("granite-4.0-h-micro", "0-39", "none"),  # no routed experts, a shared one in every layer

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.holes import has_holes
 from support.formula_generator import Generator, Vocabulary
+from support.holes import has_holes
 
 from planner.expr.check import CASE, GROUP, PLAN, STAGE, Checker, Type
 from planner.expr.functions import FUNCTIONS, REWRITTEN

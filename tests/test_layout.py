@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -350,9 +350,7 @@ def without(plan: Plan, fact: str) -> Plan:
 
 
 @pytest.mark.parametrize("fact", ["group_places", "moe_places"])
-def test_layers_without_places_are_unknown_in_stages_and_never_0(
-    fact: str, tmp_path: Path
-) -> None:
+def test_layers_without_places_are_unknown_in_stages_and_never_0(fact: str, tmp_path: Path) -> None:
     plan = planned(tmp_path, "qwen3-30b-a3b", "tp: 8", "tp: 8, pp: 2")
     blank = without(plan, fact)
     for name in ("weights_gpu", "kv_reserved_gpu", "max_concurrency", "memory_spare", "verdict"):
