@@ -130,8 +130,10 @@ def _given(values: Array, kind: str) -> Array:
     Places of layers are objects, since a text has no code; what is no text is unknown.
     """
     if kind == "places":
-        texts = [v if isinstance(v, str) else None for v in values.ravel().tolist()]
-        return np.array(texts, dtype=object).reshape(values.shape)
+        held = values.astype(object)
+        if all(v is None or isinstance(v, str) for v in set(held.ravel().tolist())):
+            return held
+        return np.asarray(np.frompyfunc(lambda v: v if isinstance(v, str) else None, 1, 1)(held))
     return values if kind != "flag" or _has_failures(values) else values != 0
 
 
