@@ -1,7 +1,7 @@
 """Which layers of a model something takes: written as a short list, computed as one text.
 
 An entry writes layer numbers from 0 and ranges of them, ``[0-3, 5, 7-10]``. Formulas see a text
-with a character for each layer: ``x`` where it belongs, ``.`` where it does not. A text is counted
+with a character for each layer: ``*`` where it belongs, ``.`` where it does not. A text is counted
 alike in arrays, cells and scripts, and no table of layers is needed for it.
 """
 
@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema
 
 from planner.figures import Figure, refusal, shown
 
-TAKEN, FREE = "x", "."
+TAKEN, FREE = "*", "."
 NOWHERE = FREE
 """The text of an empty slot."""
 

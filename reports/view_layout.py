@@ -52,10 +52,11 @@ ON_TILES: frozenset[str] = frozenset(LAYOUT["summary"])
 STEPS: frozenset[str] = frozenset((
     "group_kv_layer", "group_kv_growth", "group_kv_read_per_token", "group_token_split",
     "group_kv_layer_gpu", "group_kv_read_gpu", "group_state_layer",
-    "layers_left", "stage_start", "stage_group_before", "stage_group_upto", "stage_group_layers",
+    "layers_left", "stage_start", "stage_end",
+    "stage_group_before", "stage_group_upto", "stage_group_layers",
     "stage_group_caches", "attention_kv", "attention_kv_gpu", "attention_replicated",
     "attention_share", "stage_attention_layers", "attention_layers", "state_share", "moe_layers",
-    "dense_layers", "stage_dense_layers",
+    "dense_layers", "stage_dense_layers", "stage_moe_before", "stage_dense_before",
     "stage_moe_layers", "moe_share", "dense_share", "layer_share", "experts_share_gpu",
     "experts_hot", "experts_cold", "vocab_padding",
 ))  # fmt: skip

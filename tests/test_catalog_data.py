@@ -294,7 +294,7 @@ def test_layers_by_a_pattern_of_letters(word: str, letters: str) -> None:
     state, attention = (str(g.facts["group_places"].value) for g in CATALOG.groups(word))
     dense = str(CATALOG.facts("model", word)["dense_places"].value)
     for letter, text in (("M", state), ("*", attention), ("-", dense)):
-        assert text == "".join("x" if one == letter else "." for one in letters)
+        assert text == "".join("*" if one == letter else "." for one in letters)
 
 
 def test_formats_of_published_checkpoints() -> None:

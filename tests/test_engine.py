@@ -316,7 +316,7 @@ def columns_of(model: str, fmt: str, **case: float) -> Columns:
     for name, field in metrics().fields.items():
         if field.entity == "group":
             slots: Sequence[Any] = [g.facts[name].value for g in groups]
-            empty, held = ("", object) if field.kind == "places" else (0.0, float)
+            empty, held = (".", object) if field.kind == "places" else (0.0, float)
             slots = [np.nan if v is None else v for v in slots] + [empty] * (SLOTS - len(slots))
             given[name] = np.asarray([slots], dtype=held).T
     given |= {name: np.asarray([float(value)]) for name, value in case.items()}

@@ -116,7 +116,7 @@ def test_a_failure_spreads_through_every_function_from_every_argument(name: str)
     row = FUNCTIONS[name]
     for bad in range(row.arity[0]):
         for flag in (False, True):
-            columns = {"i": [2.0], "j": [4.0], "f": [flag], "g": [True], "l": ["x.x"]}
+            columns = {"i": [2.0], "j": [4.0], "f": [flag], "g": [True], "l": ["*.*"]}
             names = {"n": "ij", "w": "ij", "f": "fg", "p": "l"}
             letters = [names[row.letter(k)][k] for k in range(row.arity[0])]
             columns[letters[bad]] = [None if letters[bad] == "l" else NAN]
@@ -332,7 +332,7 @@ def columns(holes: bool) -> st.SearchStrategy[dict[str, Array]]:
         elif kind.kind == "choice":
             element = st.integers(0, len(WORDS) - 1).map(float)
         elif kind.kind == "places":
-            element = st.text(".x", min_size=1, max_size=12)
+            element = st.text(".*", min_size=1, max_size=12)
         if holes:
             element = element | st.just(None if kind.kind == "places" else NAN)
         many = st.lists(element, min_size=rows * CASES, max_size=rows * CASES)

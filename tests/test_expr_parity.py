@@ -44,7 +44,7 @@ CASES: dict[str, dict[str, Any]] = {
     "ordinary": {
         "share": 0.9, "rate": 3.35e12, "gap": -0.7, "tokens": 8192.0, "bytes": 16_381_470_720.0,
         "ranks": 8.0, "none": 0.0, "fits": True, "tied": False, "limit": "compute",
-        "spots": "..x.xx...x", "others": ".",
+        "spots": "..*.**...*", "others": ".",
         "widths": [0.5, 1.25, 2.0, 0.1, 3.3, 0.7], "layers": [36.0, 12.0, 0.0, 0.0, 1.0, 7.0],
         "windowed": [True, False, False, True, False, False],
         "times": [0.011, 0.022, 0.045], "contexts": [2048.0, 8192.0, 32768.0],
@@ -53,7 +53,7 @@ CASES: dict[str, dict[str, Any]] = {
     "edges": {
         "share": 0.1, "rate": 1e308, "gap": -1e-200, "tokens": 99_999_999_999_999.0,
         "bytes": 7.0, "ranks": 3.0, "none": 0.0, "fits": False, "tied": True, "limit": "kv_read",
-        "spots": "x" * 300, "others": ".....",
+        "spots": "*" * 300, "others": ".....",
         "widths": [0.1, 0.2, -0.3, 0.0, 1e-12, 1e12], "layers": [3.0, 3.0, 3.0, -3.0, 0.0, 9e13],
         "windowed": [False, False, False, False, False, False],
         "times": [-1.5, -2.5, 0.0], "contexts": [-7.0, 7.0, 0.0], "feasible": [True, True, True],
@@ -61,7 +61,7 @@ CASES: dict[str, dict[str, Any]] = {
     "negative": {
         "share": -0.25, "rate": 2.675, "gap": -8.0, "tokens": -5.0, "bytes": 10.0, "ranks": -3.0,
         "none": 0.0, "fits": True, "tied": True, "limit": "weight_read",
-        "spots": "xx..xx", "others": "x",
+        "spots": "**..**", "others": "*",
         "widths": [-1.0, -2.0, -3.5, -0.5, -0.25, -7.0],
         "layers": [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0],
         "windowed": [True, True, True, True, True, True],
@@ -71,7 +71,7 @@ CASES: dict[str, dict[str, Any]] = {
     "holes": {
         "share": None, "rate": 0.3, "gap": 0.1, "tokens": None, "bytes": 1024.0, "ranks": 4.0,
         "none": 0.0, "fits": None, "tied": False, "limit": None,
-        "spots": None, "others": ".x.x.x",
+        "spots": None, "others": ".*.*.*",
         "widths": [0.5, None, 2.0, 0.1, 3.3, 0.7], "layers": [None, 12.0, 0.0, 0.0, 1.0, 7.0],
         "windowed": [True, False, None, False, False, False],
         "times": [0.011, 0.022, 0.045], "contexts": [2048.0, 8192.0, None],

@@ -34,10 +34,10 @@ MODELS = CATALOG.ids("model")
 
 
 def test_marks_and_words() -> None:
-    assert marks([3, 7, 8], 10) == "...x...xx."
-    assert marked("...x...xx.") == (3, 7, 8)
+    assert marks([3, 7, 8], 10) == "...*...**."
+    assert marked("...*...**.") == (3, 7, 8)
     assert written([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
-    assert (in_words("x.xx"), in_words("....")) == ("0, 2-3", "none")
+    assert (in_words("*.**"), in_words("....")) == ("0, 2-3", "none")
     assert repeated(1, 4, 2, 12) == (1, 2, 5, 6, 9, 10)
     assert marks([], 0) == "."  # an empty cell would read as 0
 
@@ -139,7 +139,7 @@ SCOPE = {
     "share": Type("number", grain=CASE),
     "fits": Type("flag", grain=PLAN),
 }
-TEXTS = ("..x.xx...x", ".", "x", "x" * 126, "." * 126, ".x" * 60 + "x")
+TEXTS = ("", "..*.**...*", ".", "*", "*" * 126, "." * 126, ".*" * 60 + "*")
 COUNTS = (-3, 0, 1, 2, 3, 9, 10, 11, 63, 125, 126, 127, 10**13)
 
 
@@ -148,7 +148,7 @@ def test_counts_are_the_same_in_every_form() -> None:
     assert (kind.kind, kind.whole, kind.grain) == ("number", True, CASE)
     pairs = [(text, n) for text in (*TEXTS, None) for n in (*COUNTS, None)]
     wanted = [
-        None if text is None or n is None else sum(mark != "." for mark in text[: max(0, n)])
+        None if text is None or n is None or n < 0 else sum(mark != "." for mark in text[:n])
         for text, n in pairs
     ]
     columns = {
@@ -183,11 +183,21 @@ def test_counts_are_the_same_in_every_form() -> None:
         assert [None if v == "#N/A" else v for v in cells] == wanted, engine
 
 
-def test_a_number_in_the_cell_of_places_is_no_count() -> None:
+def test_another_word_a_number_and_an_emptied_cell_are_no_count() -> None:
     tree, _ = Checker(SCOPE).check(parse("count_places(spots, n)"))
-    formula = to_cells(tree, {"spots": "B1", "n": "C1"}.__getitem__, lambda name: name)
+    formulas = [
+        to_cells(tree, {"spots": spots, "n": "C1"}.__getitem__, lambda name: name)
+        for spots in ("B1", "B2", "D1", "B4")
+    ]
+    inputs = {"B1": 111.0, "B2": "unknown", "B4": "*..", "C1": 2.0, "D1": "=INDEX(B1:B4,3)"}
     for engine in ("formualizer", "libreoffice"):
-        assert calculate_cells([formula], {"B1": 111.0, "C1": 2.0}, engine) == ["#N/A"]
+        assert calculate_cells(formulas, inputs, engine) == ["#N/A", "#N/A", "#N/A", 1.0], engine
+    script = calculate_js([f"[{{spots:{s},n:2}},{{spots:'*..',n:2}}].map(v => {to_js(tree)})"
+                           for s in ("111", "'unknown'")], {}, RUNTIME)  # fmt: skip
+    assert [[v[0] != v[0], v[1]] for v in script] == [[True, 1], [True, 1]]
+    texts = np.array(["unknown", "", "*.."], dtype=object)
+    found = compile_arrays(tree).fast(texts, np.array([2.0]))
+    assert np.isnan(found[:2]).all() and found[2] == 1
 
 
 @pytest.mark.parametrize(
@@ -273,7 +283,7 @@ NEMOTRON = {
 def test_the_importer_writes_places(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(text_of("nemotron_h", **NEMOTRON), encoding="utf-8")
-    found = import_model(path, id="mixed", vendor="x")
+    found = import_model(path, id="mixed", vendor="*")
     assert "\nmoe_places: [7-8]\ndense_places: [1, 4]\n" in found.text
     assert [line.strip() for line in found.text.splitlines() if "  places:" in line] == [
         "places: [0, 2, 5, 9]", "places: [3, 6]",
@@ -283,19 +293,19 @@ def test_the_importer_writes_places(tmp_path: Path) -> None:
     catalog = Catalog.open([tmp_path / "own"])
     groups = [g.facts["group_places"] for g in catalog.groups("mixed")]
     assert [(f.value, f.confidence) for f in groups] == [
-        ("x.x..x...x", "config"), ("...x..x...", "config"),
+        ("*.*..*...*", "config"), ("...*..*...", "config"),
     ]  # fmt: skip
     facts = catalog.facts("model", "mixed")
-    assert facts["moe_places"].value == ".......xx."
-    assert facts["dense_places"].value == ".x..x....."
+    assert facts["moe_places"].value == ".......**."
+    assert facts["dense_places"].value == ".*..*....."
 
 
 def test_the_importer_writes_a_pattern_where_there_is_one(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     keys = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
     path.write_text(text_of("qwen3_moe", decoder_sparse_step=2, **keys), encoding="utf-8")
-    text = import_model(path, id="even", vendor="x").text
+    text = import_model(path, id="even", vendor="*").text
     assert "\nmoe_first: 1\nmoe_period: 2\n" in text and "places" not in text
     path.write_text(text_of("qwen3_moe", mlp_only_layers=[0, 3], **keys), encoding="utf-8")
-    text = import_model(path, id="odd", vendor="x").text
+    text = import_model(path, id="odd", vendor="*").text
     assert "\nmoe_places: [1-2, 4-7]\n" in text and "dense_places" not in text

@@ -209,10 +209,10 @@ _FUNCTIONS = (
     _function("round_up_to", "w", "w", "same", (2, 2), "((-INT((-{0:9})/{1:7}))*{1:7})",
               "the next multiple of the second, both whole numbers below 1e14"),
     _function("count_places", "pw", "w", "none", (2, 2),
-              # The test keeps failures away from LEFT and SUBSTITUTE, which hand them on unlike
-              # other functions in some sheets; a number that was typed for a text is unknown.
-              "IF(AND(ISTEXT({0}),ISNUMBER({1})),"
-              'LEN(SUBSTITUTE(LEFT({0},MAX(0,MIN({1},LEN({0})))),".","")),NA())',
+              # Marks sort before digits and letters, so that a number or a word is unknown. The
+              # test keeps failures away from LEFT, which some sheets let pass through a test.
+              'IF(AND(LEFT({0})<"0",{1:5}>=0),'
+              'LEN(SUBSTITUTE(LEFT({0},MIN({1},LEN({0}))),".","")),NA())',
               "how many of the first so many layers are marked, one character a layer",
               text="count of {0} in the first {1}"),
     _function("known", "n", "f", "flag", (1, 1), "ISNUMBER({0})", "true unless it is unknown"),

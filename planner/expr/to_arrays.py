@@ -135,16 +135,25 @@ def _count_places(places: Array, layers: Array) -> Array:
     """Marks among the first so many characters, by a table of counts for each distinct text."""
     texts = places.ravel().tolist()
     row = {text: index for index, text in enumerate(dict.fromkeys(texts))}
-    longest = max((len(text) for text in row if text is not None), default=0)
+    # Marks sort before digits and letters: a number or another word is unknown.
+    known = {text for text in row if text is not None and text[:1] < "0"}
+    longest = max(map(len, known), default=0)
     counts = np.full((len(row), longest + 1), _NAN)
-    for text, index in row.items():
-        if text is not None:
-            marks = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32) != ord(".")
-            counts[index, : len(text) + 1] = np.concatenate([[0], np.cumsum(marks)])
-            counts[index, len(text) + 1 :] = counts[index, len(text)]
+    for text in known:
+        taken = np.cumsum([mark != "." for mark in text])
+        counts[row[text], : len(text) + 1] = [0, *taken]
+        counts[row[text], len(text) + 1 :] = counts[row[text], len(text)]
     rows = np.array([row[text] for text in texts], dtype=np.intp).reshape(places.shape)
-    upto = np.clip(np.where(np.isnan(layers), 0, layers), 0, longest).astype(np.intp)
-    return np.where(np.isnan(layers), _NAN, counts[rows, upto])
+    unknown = ~(layers >= 0)
+    upto = np.where(unknown, 0, np.minimum(layers, longest)).astype(np.intp)
+    return np.where(unknown, _NAN, counts[rows, upto])
+
+
+def _fast_count_places(places: Array, layers: Array) -> Array:
+    found = _count_places(places, layers)
+    if np.isnan(found).any():
+        raise FloatingPointError
+    return found
 
 
 def _refuse_unknown() -> Array:
@@ -185,7 +194,7 @@ def _safe_all(x: Array) -> Array:
 _SHARED: dict[str, Any] = {
     "np": np, "_pow": _pow, "_floor": _floor, "_ceil": _ceil, "_whole_down": _floor,
     "_whole_up": _ceil, "_ceildiv": _ceildiv, "_round_up_to": _round_up_to, "_divides": _divides,
-    "_count_places": _count_places,
+    "_count_places": _fast_count_places,
     "_known": lambda x: np.ones(np.shape(x), dtype=bool), "_first_known": lambda a, b: a,
     "_unknown": _refuse_unknown, "_sum_of": _over(np.add), "_count_of": _count_of,
     "_min_of": _over(np.minimum), "_max_of": _over(np.maximum), "_first_of": _first_of,
@@ -225,6 +234,7 @@ _SAFE_FORMS: dict[str, Any] = {
     "_divides": _safe_divides,
     "_known": lambda x: np.where(np.isnan(x), 0.0, 1.0),
     "_first_known": lambda a, b: np.where(np.isnan(a), b, a),
+    "_count_places": _count_places,
     "_unknown": lambda: _NAN,
     "_all_of": _safe_all,
     "_any_of": _safe_any,

@@ -181,8 +181,6 @@ class CaseColumns:
             found = f"INDEX({self.catalogs[entity].span(name)},{row})"
             numeric = entry.kind in ("number", "count")
             formula = f"IF(ISNUMBER({found}),{found},NA())" if numeric else found
-            if entry.kind == "places":
-                formula = places_formula(found)
             if entry.kind == "flag":  # INDEX alone loses the type in some readers
                 formula = f"{found}=TRUE"
             kind = self.plan.metrics.type_of(name)
@@ -214,11 +212,6 @@ class CaseColumns:
                 for kind in PICKS:
                     text = text.replace(f"{{{kind}_row}}", f"{self.at.letter(f'#{kind}_row')}{{r}}")
                 columns[index] = replace(column, formula=text)
-
-
-def places_formula(found: str) -> str:
-    """Places that ``found`` looks up; an emptied cell marks no layer, an unknown one is no text."""
-    return f'IF({found}="unknown",NA(),{found}&"")'
 
 
 def fields_of(plan: Plan, entity: str) -> dict[str, FieldEntry]:

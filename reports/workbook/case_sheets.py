@@ -22,7 +22,6 @@ from reports.workbook.case_columns import (
     cell_values,
     fields_of,
     metric_format,
-    places_formula,
     unit_text,
 )
 from reports.workbook.catalog_sheets import PLACES_WIDTH
@@ -274,7 +273,7 @@ class CaseSheets:
                     cell_values(values[slot], self.metrics.type_of(name)),
                     unit=unit_text(entry.unit),
                     role="catalog",
-                    formula=places_formula(found) if places else found,
+                    formula=found,
                     number_format="General" if places else excel_format("count"),
                     outline=1 if slot else 0,
                     width=PLACES_WIDTH if places else 0.0,

@@ -294,7 +294,9 @@ def _divides(a: Span, b: Span) -> Result:
 def _count_places(text: str, layers: Span) -> Result:
     if layers.low != layers.high:
         raise UndecidedError
-    found = float(sum(mark != "." for mark in text[: max(0, int(layers.low))]))
+    if layers.low < 0:
+        return FAILURE
+    found = float(sum(mark != "." for mark in text[: int(layers.low)]))
     return Span(found, found)
 
 
