@@ -56,7 +56,10 @@ def plain(metrics: MetricSet, given: dict[str, Any], form: str) -> Callable[[], 
                     continue
                 arguments = [env[n] for n in metric.needs]
                 if form == "safe":
-                    floats = [np.asarray(a, dtype=float) for a in arguments]
+                    floats = [
+                        a if a.dtype == object else a.astype(float)
+                        for a in map(np.asarray, arguments)
+                    ]
                     env[metric.name] = metric.arrays.safe(*floats)
                     continue
                 try:

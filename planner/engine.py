@@ -3,7 +3,7 @@
 Shapes: plan values are 0-d, case columns ``(cases,)``, layer-group columns ``(6, cases)``, stage
 columns ``(stages, 1, cases)``, layer groups of stages ``(stages, 6, cases)``. Numbers
 are float64 in base units with NaN for a failure; flags bool (0, 1, NaN where something failed);
-choices are codes into their words.
+choices are codes into their words; places of layers are texts, None where unknown.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ class Columns:
         self.variant_values = dict(variant_values or {})
         known = {**given, **(computed or {})}
         self._values: dict[str, Array] = {
-            n: _flags(np.asarray(v)) if metrics.type_of(n).kind == "flag" else np.asarray(v)
-            for n, v in known.items()
+            n: _given(np.asarray(v), metrics.type_of(n).kind) for n, v in known.items()
         }
         self._failed: dict[str, bool] = {n: _has_failures(v) for n, v in self._values.items()}
         self._given = frozenset(given)
@@ -125,12 +124,22 @@ class _Child(Columns):
         self._values[name], self._failed[name] = column, self._parent.failed(name)
 
 
-def _flags(values: Array) -> Array:
-    """A given flag as true and false where it is known: ``and`` and ``or`` take no floats."""
-    return values if _has_failures(values) else values != 0
+def _given(values: Array, kind: str) -> Array:
+    """A given flag as true and false where it is known: ``and`` and ``or`` take no floats.
+
+    Places of layers are objects, since a text has no code; what is no text is unknown.
+    """
+    if kind == "places":
+        held = values.astype(object)
+        if all(v is None or isinstance(v, str) for v in set(held.ravel().tolist())):
+            return held
+        return np.asarray(np.frompyfunc(lambda v: v if isinstance(v, str) else None, 1, 1)(held))
+    return values if kind != "flag" or _has_failures(values) else values != 0
 
 
 def _has_failures(values: Array) -> bool:
+    if values.dtype.kind == "O":
+        return None in values.ravel().tolist()
     # A minimum keeps NaN, and takes one pass without a temporary array.
     return values.dtype.kind == "f" and bool(values.size) and bool(np.isnan(values.min()))
 

@@ -10,9 +10,11 @@ from planner.engine import Array, Columns
 from planner.expr.check import GROUP, PLAN, STAGE, STAGE_GROUP, Type
 from planner.metric_files import ExampleEntry
 from planner.metrics import SLOTS, Metric, MetricSet
+from planner.places import NOWHERE
 from planner.units import UnitError, dimension_text, parse_quantity
 
 Scalar = float | bool | str | None
+Code = float | str | None  # places of layers are texts, and None where they are unknown
 
 
 def run_example(metrics: MetricSet, metric: Metric, example: ExampleEntry) -> tuple[Scalar, Scalar]:
@@ -55,10 +57,13 @@ def _nested(value: Any) -> bool:
 def _slots(value: Any, kind: Type, written: str) -> Array:
     given = value if isinstance(value, list) else [value]
     full = [_code(v, kind, written) for v in given]
-    return np.asarray(full + [0.0] * (SLOTS - len(full)))
+    empty: Code = NOWHERE if kind.kind == "places" else 0.0
+    return np.asarray(full + [empty] * (SLOTS - len(full)))
 
 
-def _code(value: Any, kind: Type, written: str) -> float:
+def _code(value: Any, kind: Type, written: str) -> Code:
+    if kind.kind == "places":
+        return None if value == "unknown" else str(value)
     if kind.kind == "choice" and value in kind.words:
         return float(kind.words.index(value))
     if value == "unknown":

@@ -19,6 +19,7 @@ from planner.expr.tree import names
 from planner.facts import Fact
 from planner.inputs import Source
 from planner.metrics import SLOTS, formula_of
+from planner.places import in_words
 from planner.planning import Plan, Value, plain
 
 LIST_LIMIT = 8
@@ -271,6 +272,8 @@ class _Explaining:
         return self.plan.value(name, self.case, slot, stage)
 
     def exact(self, value: Value, name: str) -> str:
+        if self.plan.metrics.type_of(name).kind == "places" and value is not None:
+            return f"layers {in_words(str(value))}"
         return exact(value, self.plan.metrics.unit_of(name))
 
     def shown(self, name: str, variant: str, at: Place | None = None) -> str:
@@ -292,7 +295,8 @@ class _Explaining:
     def listed(self, values: list[Value], name: str) -> str:
         """Several values in brackets, with their unit once."""
         unit = self.plan.metrics.unit_of(name)
-        inside = "; ".join(number(v) for v in values[:LIST_LIMIT])
+        texts = [self.exact(v, name) if unit == "1" else number(v) for v in values[:LIST_LIMIT]]
+        inside = "; ".join(texts)
         if len(values) > LIST_LIMIT:
             inside += f"; and {len(values) - LIST_LIMIT} more"
         return f"[{inside}]" + ("" if unit == "1" else f" {unit}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from planner import layer_kinds
 from planner.errors import Span
+from planner.facts_places import Placed, placed_dense, placed_experts, placed_group
 from planner.figures import Figure
 from planner.records import Engine, Entry, Format, KvFormat, LayerGroup, Model
 from planner.yamlfile import Key
@@ -23,8 +24,8 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
             )
         },
         "layers": (("layers",), "1"),
-        "moe_first": (("moe_first",), "1"),
-        "moe_period": (("moe_period",), "1"),
+        "moe_places": (("moe_places",), "1"),
+        "dense_places": (("dense_places",), "1"),
         "hidden_size": (("hidden_size",), "1"),
         "vocab_size": (("vocab_size",), "1"),
         "tied_embedding": (("tied_embedding",), "1"),
@@ -137,8 +138,8 @@ class GroupFacts:
 
 
 # An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
-_MOE_PLACE = ("moe_first", "moe_period")  # of a model with experts they are unknown, not 0
-_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token", *_MOE_PLACE)
+_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token")
+_PLACES = {"moe_places": placed_experts, "dense_places": placed_dense}
 _ABSENT_NOTE = "none; the components that are given add up to the total"
 
 
@@ -149,6 +150,8 @@ def facts_of(entry: Entry, table: Mapping[str, tuple[Key, str]]) -> dict[str, Fa
 
 def _fact(entry: Entry, key: Key, unit: str) -> Fact:
     part: object = entry.record
+    if isinstance(part, Model) and key[0] in _PLACES:
+        return _from_places(entry, _PLACES[str(key[0])](part), unit, ())
     for name in key:
         part = getattr(part, str(name), None)
     span = entry.file.span(key)
@@ -159,9 +162,6 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
         return Fact(False, unit, (), "derived", "stored without tiles", span)
     if key[0] == "kv" and isinstance(entry.record, Format) and entry.record.kv is not None:
         return _kv_fact(entry.record.kv, str(key[1]), unit, span)
-    model = entry.record
-    if isinstance(model, Model) and key[0] in _MOE_PLACE and model.params.experts is not None:
-        return Fact(None, unit, (), "", "", span)
     if isinstance(entry.record, Model) and key[0] in _ABSENT_IS_ZERO:
         total = entry.record.params.total
         known = 0.0 if total.value is not None else None
@@ -228,6 +228,16 @@ def _from_figure(figure: Figure, unit: str, span: Span) -> Fact:
     return Fact(figure.value, unit, figure.source, figure.confidence or "", figure.note, span)
 
 
+def _from_places(entry: Entry, placed: Placed, unit: str, inside: Key) -> Fact:
+    """Layers as one text; ``inside`` is the part of the entry that its key is below."""
+    source = tuple(dict.fromkeys(one for figure in placed.used for one in figure.source))
+    span = entry.file.span((*inside, placed.key) if placed.key else inside)
+    if placed.text is None:
+        return Fact(None, unit, source, "", placed.how, span)
+    own = placed.used[0].confidence if placed.key.endswith("places") else None
+    return Fact(placed.text, unit, source, own or _confidence(placed.used), placed.how, span)
+
+
 def groups_of(entry: Entry) -> tuple[GroupFacts, ...]:
     """The layer groups of a model entry."""
     model = entry.record
@@ -247,6 +257,9 @@ def _group(entry: Entry, model: Model, index: int) -> GroupFacts:
     for name, unit in layer_kinds.FIELDS.items():
         if name == "group_layers":
             continue
+        if name == "group_places":
+            facts[name] = _from_places(entry, placed_group(model, group), unit, here)
+            continue
         rule = kind.rule(name)
         used = [figures[n] for n in _written(kind, layer_kinds.names_in(rule), figures)]
         span = entry.file.span((*here, *_only(kind, rule, figures)))
@@ -257,22 +270,7 @@ def _group(entry: Entry, model: Model, index: int) -> GroupFacts:
 def _shape(model: Model, group: LayerGroup, kind: layer_kinds.LayerKind) -> dict[str, Figure]:
     inherited = {"q_heads": model.q_heads} if "q_heads" in kind.takes else {}
     outer = {"hidden_size": model.hidden_size, "layers": group.layers}
-    return inherited | group.shape | outer | _everywhere(model, group)
-
-
-def _everywhere(model: Model, group: LayerGroup) -> dict[str, Figure]:
-    """The place of a group that takes every layer of the model, where the entry leaves it out."""
-    if group.first is not None or None in (group.layers.value, model.layers.value):
-        return {}
-    if group.layers.value != model.layers.value:
-        return {}
-    confidence = _confidence([group.layers, model.layers])
-    derived = {"confidence": confidence, "note": "the group takes every layer of the model"}
-    places = {"first": 0.0, "period": 1.0, "run": 1.0}
-    return {
-        name: group.layers.model_copy(update={"value": place, **derived})
-        for name, place in places.items()
-    }
+    return inherited | group.shape | outer
 
 
 def _as_number(figure: Figure) -> float | None:

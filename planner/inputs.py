@@ -13,6 +13,7 @@ from planner.errors import InputError, Problem, Span
 from planner.facts import Fact, GroupFacts
 from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, MetricSet
+from planner.places import NOWHERE
 from planner.records import Record
 
 
@@ -211,13 +212,17 @@ def _columns(inputs: Inputs, metrics: MetricSet) -> dict[str, Array]:
             columns[name] = np.broadcast_to(np.arange(shape[0], dtype=float)[:, None, None], shape)
         elif entry.entity == "group":
             unique, index = rows["model"]
-            slots = [[_slot(inputs.groups[m], s, name) for m in unique] for s in range(SLOTS)]
-            columns[name] = np.asarray(slots)[:, index]
+            slots = [[_slot(inputs.groups[m], s, name, entry) for m in unique]
+                     for s in range(SLOTS)]  # fmt: skip
+            columns[name] = np.asarray(slots, dtype=_DTYPES.get(entry.kind))[:, index]
         else:
             unique, index = rows[entry.entity]
             facts = [_code(inputs.facts[entry.entity, w][name].value, entry) for w in unique]
-            columns[name] = np.asarray(facts)[index]
+            columns[name] = np.asarray(facts, dtype=_DTYPES.get(entry.kind))[index]
     return columns
+
+
+_DTYPES = {"places": object}  # others are numbers and codes
 
 
 def _gather(words: list[str]) -> tuple[list[str], Array]:
@@ -226,14 +231,16 @@ def _gather(words: list[str]) -> tuple[list[str], Array]:
     return unique, np.asarray([where[word] for word in words])
 
 
-def _slot(groups: tuple[GroupFacts, ...], slot: int, name: str) -> float:
+def _slot(groups: tuple[GroupFacts, ...], slot: int, name: str, entry: FieldEntry) -> Any:
     if slot >= len(groups):
-        return 0.0
-    value = groups[slot].facts[name].value
-    return float("nan") if value is None else float(value)
+        return NOWHERE if entry.kind == "places" else 0.0
+    return _code(groups[slot].facts[name].value, entry)
 
 
-def _code(value: Any, entry: FieldEntry) -> float:
+def _code(value: Any, entry: FieldEntry) -> Any:
+    """A number, the code of a word, or the text of places; NaN, or None, where it is unknown."""
+    if entry.kind == "places":
+        return None if value is None else str(value)
     if value is None:
         return float("nan")
     return float(entry.words.index(value)) if entry.kind == "choice" else float(value)

@@ -36,9 +36,7 @@ FIELDS: dict[str, str] = {
     "group_cache_layers": "1",
     "group_fixed_tokens": "token/request",
     "group_tokens_per_state": "1",
-    "group_first": "1",
-    "group_period": "1",
-    "group_run": "1",
+    "group_places": "1",
     "group_kv_params": "param",
     "group_replicated_params": "param",
     "group_window_slides": "1",
@@ -47,7 +45,7 @@ FIELDS: dict[str, str] = {
 }
 
 # What every kind may write beside its own names, and what is taken where it is absent (None:
-# unknown). The layers stand at `first`, then `run` of every `period` layers.
+# nothing). The layers stand at `first`, then `run` of every `period` layers.
 COMMON: dict[str, float | None] = {
     "shared_layers": 0,
     "block": 0,
@@ -61,10 +59,9 @@ _COMMON_RULES = {
     "group_cache_layers": "layers - shared_layers",
     "group_block": "block",
     "group_tokens_per_state": "1",
-    "group_first": "first",
-    "group_period": "period",
-    "group_run": "run",
 }
+# Kinds that stand in layers of other kinds: what an indexer or a compressor keeps beside them.
+BESIDE = frozenset({"index_key", "compressed_index_key", "compressor_state"})
 
 DTYPE_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
 

@@ -74,8 +74,8 @@ def field_type(entry: FieldEntry) -> Type:
     grain = _ENTITY_GRAIN.get(entry.entity, CASE)
     if entry.kind == "choice":
         return Type("choice", words=entry.words, grain=grain)
-    if entry.kind == "flag":
-        return Type("flag", grain=grain)
+    if entry.kind in ("flag", "places"):
+        return Type(entry.kind, grain=grain)
     return Type("number", parse_unit(entry.unit).dimension, entry.kind == "count", (), grain)
 
 

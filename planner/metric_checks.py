@@ -36,6 +36,8 @@ def variant_problems(
 
 def result_problem(entry: MetricEntry, found: Type) -> tuple[str, str] | None:
     """What the declaration of a metric expects of its formula, and what the formula gives."""
+    if found.kind == "places":
+        return "a number, a flag or a choice", f"{found}"
     if entry.choices and found.kind != "choice":
         return "one of the choices", f"{found}"
     if found.kind == "choice" and found.words != entry.choices:

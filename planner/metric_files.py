@@ -78,7 +78,7 @@ class FieldEntry(Part):
     entity: Literal[
         "model", "group", "gpu", "engine", "weight_format", "kv_format", "case", "stage", "plan"
     ]  # fmt: skip
-    kind: Literal["number", "count", "flag", "choice"] = "number"
+    kind: Literal["number", "count", "flag", "choice", "places"] = "number"
     unit: UnitText = "1"
     written: UnitText | None = None
     label: StrictStr
@@ -100,6 +100,8 @@ class FieldEntry(Part):
         if (self.kind == "choice") != bool(self.words):
             expected = "words for a choice, and for nothing else"
             raise refusal(expected, f"{len(self.words)} words for a {self.kind}", "", ("words",))
+        if self.kind == "places" and self.entity not in ("model", "group"):
+            raise refusal("entity: model or group, for places", f"{self.entity}", "", ("entity",))
         return self
 
 

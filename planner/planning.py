@@ -110,6 +110,9 @@ def plain(values: Array, kind: Type, case: int = 0, slot: int = 0, stage: int = 
         element = element[stage, slot if element.shape[1] > 1 else 0]
     elif element.ndim:
         element = element[slot]
+    if kind.kind == "places":
+        text: str | None = element.item() if isinstance(element, np.ndarray) else element
+        return text
     number = float(element)
     if np.isnan(number):
         return None

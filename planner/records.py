@@ -27,8 +27,10 @@ from planner.figures import (
     listed,
     refusal,
 )
+from planner.places import Places
 from planner.records_base import Id, Record, Source
 from planner.records_gpu import Gpu
+from planner.records_places import GroupPlaces, check_places
 from planner.yamlfile import YamlFile
 
 __all__ = [
@@ -93,11 +95,9 @@ class Components(Part):
         return self
 
 
-class LayerGroup(Part):
+class LayerGroup(GroupPlaces):
     """Equal layers: a kind and the published shape names of that kind (see ``layer_kinds``)."""
 
-    kind: StrictStr
-    layers: Count
     label: StrictStr = ""
     q_heads: Count | None = None
     kv_heads: Count | None = None
@@ -137,17 +137,14 @@ class LayerGroup(Part):
     v_projection: Flag | None = None
     shared_layers: Count | None = None
     block: Tokens | None = None
-    first: Count | None = None
-    period: Count | None = None
-    run: Count | None = None
 
     @property
     def shape(self) -> dict[str, Figure]:
-        """The shape names that are written, without ``kind``, ``layers`` and ``label``."""
+        """The shape names that are written, without ``kind``, ``layers``, ``places``, ``label``."""
         return {
             name: value
             for name in type(self).model_fields
-            if name != "layers" and isinstance(value := getattr(self, name), Figure)
+            if name not in ("layers", "places") and isinstance(value := getattr(self, name), Figure)
         }
 
     @model_validator(mode="after")
@@ -168,20 +165,7 @@ class LayerGroup(Part):
             raise refusal(f"'{missing[0]}' for {self.kind}", "no such key", takes)
         if foreign:
             raise refusal(known, f"'{foreign[0]}'", f"{self.kind} has none", (foreign[0],))
-        self._placed(given)
         return self
-
-    def _placed(self, given: set[str]) -> None:
-        place = {"first", "period", "run"}
-        if place & given and not place <= given:
-            raise refusal("first, period and run together", f"only {sorted(place & given)[0]}")
-        shared = self.shared_layers.value if self.shared_layers is not None else None
-        layers = self.layers.value
-        if shared is not None and layers is not None and shared > layers:
-            raise refusal(
-                f"at most the {layers:.0f} layers of the group", f"{shared:.0f}", "",
-                ("shared_layers",),
-            )  # fmt: skip
 
 
 class ConfigSource(Part):
@@ -220,6 +204,8 @@ class Model(Record):
     experts_per_token: Count | None = None
     moe_first: Count | None = None
     moe_period: Count | None = None
+    moe_places: Places | None = None
+    dense_places: Places | None = None
     tied_embedding: Flag
     params: Components
     layer_groups: Annotated[tuple[LayerGroup, ...], BeforeValidator(listed), Field(
@@ -235,6 +221,13 @@ class Model(Record):
                 raise refusal("a count, as params.experts is given", "no such key", "", (name,))
             if not routed and getattr(self, name) is not None:
                 raise refusal("params.experts beside it", "a model without experts", "", (name,))
+        if not routed and self.moe_places is not None:
+            raise refusal("params.experts beside it", "no such key", "", ("moe_places",))
+        if self.moe_first is not None and self.moe_places is not None:
+            raise refusal("moe_places, or moe_first and moe_period", "both", "", ("moe_places",))
+        lists = {"moe_places": self.moe_places, "dense_places": self.dense_places}
+        if self.layers.value is not None:
+            check_places(int(self.layers.value), self.layer_groups, lists)
         head = self.params.lm_head
         if self.tied_embedding.value and head is not None and head.value:
             raise refusal(

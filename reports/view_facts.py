@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from planner.facts import Fact
 from planner.inputs import Origin
+from planner.places import in_words
 from planner.planning import Plan
 from reports import numbers
 from reports.view_axes import SIZES
@@ -138,7 +139,8 @@ class Facts:
         if fact.value is None:
             return FactCell(numbers.UNKNOWN, sources, "", clean(fact.note), "muted")
         if isinstance(fact.value, str):
-            text = clean(fact.value)
+            places = self.metrics.fields[name].kind == "places"
+            text = clean(in_words(fact.value) if places else fact.value)
         else:
             factor, _, _, shown = input_display(self.metrics, name)
             value = bool(fact.value) if shown == "flag" else float(fact.value) / factor

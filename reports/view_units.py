@@ -93,7 +93,7 @@ def input_display(metrics: MetricSet, name: str) -> tuple[float, str, str, Kind]
 
 
 def _display(kind: Type, unit: Unit) -> tuple[float, str, str, Kind]:
-    if kind.kind == "choice":
+    if kind.kind in ("choice", "places"):
         return 1.0, "", "1", "word"
     if kind.kind == "flag":
         return 1.0, "", "1", "flag"

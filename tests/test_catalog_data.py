@@ -13,6 +13,7 @@ from planner import layer_kinds
 from planner.catalog import KINDS, Catalog
 from planner.facts import GroupFacts
 from planner.figures import figures
+from planner.places import in_words
 from planner.records import Components, LayerGroup
 
 CATALOG = Catalog.open()
@@ -256,24 +257,46 @@ def test_compressed_caches_of_deepseek_v4() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "first", "period"),
+    ("word", "experts", "dense"),
     [
-        ("deepseek-v3.2", 3, 1),
-        ("kimi-k2", 1, 1),
-        ("glm-4.5-air", 1, 1),
-        ("mixtral-8x22b", 0, 1),
-        ("llama-4-scout", 0, 1),
-        ("llama-4-maverick", 1, 2),
-        ("jamba-1.5-large", 1, 2),
-        ("mimo-v2-flash", 1, 1),
-        ("step3", None, None),  # layers 4 to 59 of 61: not up to the last
-        ("nemotron-3-nano-30b-a3b", None, None),  # by a pattern of letters
-        ("qwen3-32b", 0, 0),
+        ("deepseek-v3.2", "3-60", "0-2"),
+        ("kimi-k2", "1-60", "0"),
+        ("mixtral-8x22b", "0-55", "none"),
+        ("gemma-4-26b-a4b", "0-29", "0-29"),  # a dense network beside the experts of every layer
+        (
+            "llama-4-maverick",
+            ", ".join(map(str, range(1, 48, 2))),
+            ", ".join(map(str, range(0, 48, 2))),
+        ),
+        ("step3", "4-59", "0-3, 60"),  # not up to the last layer
+        (
+            "nemotron-3-nano-30b-a3b",  # by a pattern of letters
+            "1, 3, 6, 8, 10, 13, 15, 17, 20, 22, 24, 27, 29, 31, 34, 36, 38, 40, 43, 45, 47, 49, "
+            "51",
+            "none",
+        ),
+        ("granite-4.0-h-micro", "0-39", "none"),  # no routed experts, a shared one in every layer
+        ("qwen3-32b", "none", "0-63"),
     ],
 )
-def test_layers_with_experts(word: str, first: int | None, period: int | None) -> None:
+def test_layers_with_experts_and_with_dense_networks(word: str, experts: str, dense: str) -> None:
     facts = CATALOG.facts("model", word)
-    assert (facts["moe_first"].value, facts["moe_period"].value) == (first, period)
+    found = [in_words(str(facts[name].value)) for name in ("moe_places", "dense_places")]
+    assert found == [experts, dense]
+
+
+@pytest.mark.parametrize(
+    ("word", "letters"),
+    [
+        ("nemotron-h-8b", "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-"),
+        ("nemotron-nano-9b-v2", "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"),
+    ],
+)
+def test_layers_by_a_pattern_of_letters(word: str, letters: str) -> None:
+    state, attention = (str(g.facts["group_places"].value) for g in CATALOG.groups(word))
+    dense = str(CATALOG.facts("model", word)["dense_places"].value)
+    for letter, text in (("M", state), ("*", attention), ("-", dense)):
+        assert text == "".join("*" if one == letter else "." for one in letters)
 
 
 def test_formats_of_published_checkpoints() -> None:

@@ -38,7 +38,7 @@ def test_facts_are_the_declared_fields_in_their_units(kind: str, repository: Pat
 
 def test_group_facts_and_engine_defaults_are_declared_fields(repository: Path) -> None:
     fields = declared(repository)
-    groups = {n: f["unit"] for n, f in fields.items() if f["entity"] == "group"}
+    groups = {n: f.get("unit", "1") for n, f in fields.items() if f["entity"] == "group"}
     assert groups == layer_kinds.FIELDS
     assert {n: fields[n].get("unit", "1") for n in DEFAULTS} == {
         n: unit for n, (_, unit) in DEFAULTS.items()

@@ -311,15 +311,14 @@ def columns_of(model: str, fmt: str, **case: float) -> Columns:
     catalog = Catalog.open()
     facts = {**catalog.facts("model", model), **catalog.facts("weight_format", fmt)}
     facts |= catalog.facts("kv_format", "fp8" if fmt == "fp8" else "bf16")
-    given = {
-        n: np.asarray([np.nan if f.value is None else float(f.value)]) for n, f in facts.items()
-    }
+    given = {n: np.asarray([np.nan if f.value is None else f.value]) for n, f in facts.items()}
     groups = catalog.groups(model)
     for name, field in metrics().fields.items():
         if field.entity == "group":
             slots: Sequence[Any] = [g.facts[name].value for g in groups]
-            slots = [np.nan if v is None else v for v in slots] + [0.0] * (SLOTS - len(slots))
-            given[name] = np.asarray([slots], dtype=float).T
+            empty, held = (".", object) if field.kind == "places" else (0.0, float)
+            slots = [np.nan if v is None else v for v in slots] + [empty] * (SLOTS - len(slots))
+            given[name] = np.asarray([slots], dtype=held).T
     given |= {name: np.asarray([float(value)]) for name, value in case.items()}
     return Columns(metrics(), given)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.formula_generator import Generator, Vocabulary
+from support.holes import has_holes
 
 from planner.expr.check import CASE, GROUP, PLAN, STAGE, Checker, Type
 from planner.expr.functions import FUNCTIONS, REWRITTEN
@@ -27,6 +28,7 @@ SCOPE: dict[str, Type] = {
     **{n: Type("number", whole=True, grain=CASE) for n in "ijk"},
     **{n: Type("flag", grain=CASE) for n in "fg"},
     "w": Type("choice", words=WORDS, grain=CASE),
+    "l": Type("places", grain=CASE),
     "p": Type("number", grain=PLAN),
     "g_a": Type("number", grain=GROUP),
     "g_i": Type("number", whole=True, grain=GROUP),
@@ -45,11 +47,11 @@ def compiled(text: str, words: tuple[str, ...] = ()) -> ArrayFormula:
 
 
 def run(formula: ArrayFormula, columns: Mapping[str, Any]) -> tuple[Array, bool]:
-    arrays = {name: np.asarray(values) for name, values in columns.items()}
-    return formula.run(
-        arrays.__getitem__,
-        lambda name: arrays[name].dtype != bool and bool(np.isnan(arrays[name]).any()),
-    )
+    arrays = {
+        name: np.asarray(values, dtype=object if name == "l" else None)
+        for name, values in columns.items()
+    }
+    return formula.run(arrays.__getitem__, lambda name: has_holes(arrays[name]))
 
 
 def value(text: str, **columns: Any) -> float:
@@ -114,9 +116,10 @@ def test_a_failure_spreads_through_every_function_from_every_argument(name: str)
     row = FUNCTIONS[name]
     for bad in range(row.arity[0]):
         for flag in (False, True):
-            columns = {"i": [2.0], "j": [4.0], "f": [flag], "g": [True]}
-            letters = [("ij" if row.letter(k) in "nw" else "fg")[k] for k in range(row.arity[0])]
-            columns[letters[bad]] = [NAN]
+            columns = {"i": [2.0], "j": [4.0], "f": [flag], "g": [True], "l": ["*.*"]}
+            names = {"n": "ij", "w": "ij", "f": "fg", "p": "l"}
+            letters = [names[row.letter(k)][k] for k in range(row.arity[0])]
+            columns[letters[bad]] = [None if letters[bad] == "l" else NAN]
             if row.symbol and row.arity[0] == 2:
                 text = f" {row.symbol} ".join(letters)
             else:
@@ -298,7 +301,7 @@ def test_stages_hold_layer_groups_and_reduce_to_cases_in_two_steps() -> None:
 # ---- the two forms agree ------------------------------------------------------------------------
 
 VOCABULARY = Vocabulary(
-    case={"n": "abc", "w": "ijk", "f": "fg", "c": "w"},
+    case={"n": "abc", "w": "ijk", "f": "fg", "c": "w", "p": "l"},
     group={"n": ["g_a"], "w": ["g_i"], "f": ["g_f"]},
     variant={"n": ["v_a"], "w": ["v_i"], "f": ["v_f"]},
     words=WORDS,
@@ -328,8 +331,10 @@ def columns(holes: bool) -> st.SearchStrategy[dict[str, Array]]:
             element = st.booleans()
         elif kind.kind == "choice":
             element = st.integers(0, len(WORDS) - 1).map(float)
+        elif kind.kind == "places":
+            element = st.text(".*", min_size=1, max_size=12)
         if holes:
-            element = element | st.just(NAN)
+            element = element | st.just(None if kind.kind == "places" else NAN)
         many = st.lists(element, min_size=rows * CASES, max_size=rows * CASES)
         return many.map(lambda values: _shaped(values, kind, rows))
 
@@ -338,7 +343,8 @@ def columns(holes: bool) -> st.SearchStrategy[dict[str, Array]]:
 
 
 def _shaped(values: list[Any], kind: Type, rows: int) -> Array:
-    array = as_held(np.asarray(values, dtype=np.float64), kind)
+    held = object if kind.kind == "places" else np.float64
+    array = as_held(np.asarray(values, dtype=held), kind)
     return array.reshape(rows, CASES) if rows > 1 else array
 
 
@@ -365,7 +371,7 @@ def test_the_fast_form_gives_what_the_safe_form_gives(data: dict[str, Array]) ->
             continue
         finished += 1
         with np.errstate(all="ignore"):
-            safe = formula.safe(*[np.asarray(a, float) for a in args])
+            safe = formula.safe(*[a if a.dtype == object else np.asarray(a, float) for a in args])
         assert np.isfinite(fast).all()
         assert same(fast, safe)
     assert finished > len(FORMULAS) / 10

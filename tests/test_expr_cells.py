@@ -37,12 +37,13 @@ SCOPE: dict[str, Type] = {
     "v_a": Type("number", grain=CASE),
     "v_i": Type("number", whole=True, grain=CASE),
     "v_f": Type("flag", grain=CASE),
+    "l": Type("places", grain=CASE),
 }
 CHECKER = Checker(SCOPE, {"ladder": SCOPE["v_i"]})
 
 
 VOCABULARY = Vocabulary(
-    case={"n": "abc", "w": "ijk", "f": "fg", "c": "w"},
+    case={"n": "abc", "w": "ijk", "f": "fg", "c": "w", "p": "l"},
     group={"n": ["g_a"], "w": ["g_i"], "f": ["g_f"]},
     variant={"n": ["v_a"], "w": ["v_i"], "f": ["v_f"]},
     words=WORDS,
@@ -94,6 +95,11 @@ def cells(text: str, words: tuple[str, ...] = ()) -> str:
         ("first_known(a, b, c)", "IF(ISNUMBER(B1),B1,IF(ISNUMBER(C1),C1,D1))"),
         ("unknown() if f else a", "IF(H1,NA(),B1)"),
         ("sum_of(g_a) + first_of(g_a)", "SUM(L1:L6)+L1"),
+        (
+            "count_places(l, i + j)",
+            'IF(AND(LEFT(R1)<"0",E1+F1>=0),'
+            'LEN(SUBSTITUTE(LEFT(R1,MIN(E1+F1,LEN(R1))),".","")),NA())',
+        ),
         ("max_over(ladder, v_i)", "MAX(P1:P6)"),
         ("count_over(ladder, v_f)", "SUMPRODUCT(Q1:Q6*1)"),
         ("w == 'x'", 'J1="x"'),
@@ -106,7 +112,7 @@ def test_a_cell_formula_keeps_the_meaning_and_the_written_order(text: str, formu
 
 def test_a_cell_formula_has_no_equals_sign_in_front_and_names_classic_functions_only() -> None:
     classic = {"IF", "AND", "OR", "NOT", "MIN", "MAX", "ABS", "SQRT", "EXP", "LN", "INT", "SUM",
-               "ISNUMBER", "NA", "SUMPRODUCT"}  # fmt: skip
+               "ISNUMBER", "NA", "SUMPRODUCT", "LEN", "LEFT", "SUBSTITUTE"}  # fmt: skip
     called: set[str] = set()
     for kind, text in Generator(VOCABULARY, 3).formulas(300):
         formula = cells(text, WORDS if kind == "c" else ())

@@ -21,6 +21,7 @@ SCOPE: dict[str, Type] = {
     **{n: Type("number", whole=True, grain=CASE) for n in "ij"},
     "f": Type("flag", grain=CASE),
     "w": Type("choice", words=WORDS, grain=CASE),
+    "l": Type("places", grain=CASE),
     "g_a": Type("number", grain=GROUP),
     "g_f": Type("flag", grain=GROUP),
 }

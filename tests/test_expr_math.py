@@ -19,6 +19,7 @@ SCOPE: dict[str, Type] = {
     **{n: Type("number", whole=True, grain=CASE) for n in "ij"},
     **{n: Type("flag", grain=CASE) for n in "fg"},
     "w": Type("choice", words=WORDS, grain=CASE),
+    "l": Type("places", grain=CASE),
     "g_a": Type("number", grain=GROUP),
     "g_i": Type("number", whole=True, grain=GROUP),
     "g_f": Type("flag", grain=GROUP),
@@ -28,7 +29,7 @@ SCOPE: dict[str, Type] = {
 }
 CHECKER = Checker(SCOPE, {"ladder": SCOPE["v_i"]})
 VOCABULARY = Vocabulary(
-    case={"n": "abc", "w": "ij", "f": "fg", "c": "w"},
+    case={"n": "abc", "w": "ij", "f": "fg", "c": "w", "p": "l"},
     group={"n": ["g_a"], "w": ["g_i"], "f": ["g_f"]},
     variant={"n": ["v_a"], "w": ["v_i"], "f": ["v_f"]},
     words=WORDS,

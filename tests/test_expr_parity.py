@@ -17,6 +17,7 @@ import pytest
 from support.calculators import calculate_cells, calculate_js
 from support.formula_generator import Generator, Vocabulary
 from support.formula_oracle import FAILURE, Result, UndecidedError, agrees, evaluate, sharp
+from support.holes import has_holes
 from support.xlsx import Value, is_error
 
 from planner.expr.check import CASE, GROUP, Checker, Type
@@ -31,7 +32,7 @@ COUNT = 1500
 WORDS = ("kv_read", "weight_read", "compute")
 VOCABULARY = Vocabulary(
     case={"n": ("share", "rate", "gap"), "w": ("tokens", "bytes", "ranks", "none"),
-          "f": ("fits", "tied"), "c": ("limit",)},
+          "f": ("fits", "tied"), "c": ("limit",), "p": ("spots", "others")},
     group={"n": ("widths",), "w": ("layers",), "f": ("windowed",)},
     variant={"n": ("times",), "w": ("contexts",), "f": ("feasible",)},
     words=WORDS,
@@ -43,6 +44,7 @@ CASES: dict[str, dict[str, Any]] = {
     "ordinary": {
         "share": 0.9, "rate": 3.35e12, "gap": -0.7, "tokens": 8192.0, "bytes": 16_381_470_720.0,
         "ranks": 8.0, "none": 0.0, "fits": True, "tied": False, "limit": "compute",
+        "spots": "..*.**...*", "others": ".",
         "widths": [0.5, 1.25, 2.0, 0.1, 3.3, 0.7], "layers": [36.0, 12.0, 0.0, 0.0, 1.0, 7.0],
         "windowed": [True, False, False, True, False, False],
         "times": [0.011, 0.022, 0.045], "contexts": [2048.0, 8192.0, 32768.0],
@@ -51,6 +53,7 @@ CASES: dict[str, dict[str, Any]] = {
     "edges": {
         "share": 0.1, "rate": 1e308, "gap": -1e-200, "tokens": 99_999_999_999_999.0,
         "bytes": 7.0, "ranks": 3.0, "none": 0.0, "fits": False, "tied": True, "limit": "kv_read",
+        "spots": "*" * 300, "others": ".....",
         "widths": [0.1, 0.2, -0.3, 0.0, 1e-12, 1e12], "layers": [3.0, 3.0, 3.0, -3.0, 0.0, 9e13],
         "windowed": [False, False, False, False, False, False],
         "times": [-1.5, -2.5, 0.0], "contexts": [-7.0, 7.0, 0.0], "feasible": [True, True, True],
@@ -58,6 +61,7 @@ CASES: dict[str, dict[str, Any]] = {
     "negative": {
         "share": -0.25, "rate": 2.675, "gap": -8.0, "tokens": -5.0, "bytes": 10.0, "ranks": -3.0,
         "none": 0.0, "fits": True, "tied": True, "limit": "weight_read",
+        "spots": "**..**", "others": "*",
         "widths": [-1.0, -2.0, -3.5, -0.5, -0.25, -7.0],
         "layers": [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0],
         "windowed": [True, True, True, True, True, True],
@@ -67,6 +71,7 @@ CASES: dict[str, dict[str, Any]] = {
     "holes": {
         "share": None, "rate": 0.3, "gap": 0.1, "tokens": None, "bytes": 1024.0, "ranks": 4.0,
         "none": 0.0, "fits": None, "tied": False, "limit": None,
+        "spots": None, "others": ".*.*.*",
         "widths": [0.5, None, 2.0, 0.1, 3.3, 0.7], "layers": [None, 12.0, 0.0, 0.0, 1.0, 7.0],
         "windowed": [True, False, None, False, False, False],
         "times": [0.011, 0.022, 0.045], "contexts": [2048.0, 8192.0, None],
@@ -79,6 +84,7 @@ _KINDS = {
     "w": ("number", True),
     "f": ("flag", True),
     "c": ("choice", False),
+    "p": ("places", False),
 }
 
 
@@ -139,7 +145,9 @@ def _plain(kind: str, value: Any) -> Any:
     return WORDS[int(value)] if kind == "choice" else float(value)
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: str, value: Any) -> Any:
+    if SCOPE[name].kind == "places":
+        return value
     if value is None:
         return math.nan
     return float(WORDS.index(value)) if isinstance(value, str) else float(value)
@@ -152,7 +160,7 @@ def columns(cases: list[str]) -> dict[str, np.ndarray[Any, Any]]:
         rows = [CASES[case][name] for case in cases]
         values = [[_number(name, v) for v in row] if isinstance(row, list) else _number(name, row)
                   for row in rows]  # fmt: skip
-        array = np.array(values).T
+        array = np.array(values, dtype=object if SCOPE[name].kind == "places" else None).T
         whole = SCOPE[name].kind == "flag" and not np.isnan(array).any()
         found[name] = array.astype(bool) if whole else array
     found[VOCABULARY.variants] = np.array(0.0)
@@ -163,7 +171,7 @@ def run_arrays(formula: ArrayFormula, cases: list[str]) -> list[float]:
     operands = columns(cases)
     result, failures = formula.run(
         operands.__getitem__,
-        lambda name: operands[name].dtype != bool and bool(np.isnan(operands[name]).any()),
+        lambda name: has_holes(operands[name]),
     )
     assert failures == bool(result.dtype != bool and np.isnan(result).any())
     return [float(x) for x in np.broadcast_to(result, (len(cases),))]

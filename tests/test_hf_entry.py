@@ -71,7 +71,8 @@ def test_entries_are_read_by_the_catalog(tmp_path: Path) -> None:
     assert (facts["layers"].value, facts["hidden_size"].confidence) == (4, "config")
     latent, index = catalog.groups("sparse")
     assert latent.facts["group_key_dim"].value == 40
-    assert latent.facts["group_first"].value == 0  # every layer of the model
+    assert latent.facts["group_places"].value == "****"  # every layer of the model
+    assert (facts["moe_places"].value, facts["dense_places"].value) == (".***", "*...")
     assert latent.facts["group_replicated_params"].value == 64 * (24 + 32 + 8)
     assert latent.facts["group_kv_params"].value == 0
     assert index.facts["group_replicated_params"].value == (

@@ -16,14 +16,18 @@ import pytest
 import yaml
 from support.hf import summary, value
 
+from planner.catalog import Catalog
 from planner.errors import InputError
+from planner.importers.counts import feed_forward
 from planner.importers.counts_attention import Gqa
 from planner.importers.counts_families import STACKS
 from planner.importers.counts_parts import linear, on
 from planner.importers.hf_config import parse_config
 from planner.importers.hf_layers import layer_groups
 from planner.importers.huggingface import import_model
+from planner.places import marks
 
+CATALOG = Catalog.open()
 OUTER = ("model_type", "architectures", "vision_config", "quantization_config")
 NULLS = ("q_lora_rank", "sliding_window", "head_dim")
 # Files whose model has its entry under another name.
@@ -195,3 +199,25 @@ def test_every_collected_configuration_becomes_an_entry(shared: Path, tmp_path: 
         except InputError:
             refused.add((sample.name, sample.published))
     assert refused == {(name, False) for name in (*REFUSED, *NO_FORMAT)}
+
+
+def test_places_of_every_layer_are_those_of_the_catalog(shared: Path) -> None:
+    """Layer groups, experts and dense networks: what files say of each layer, entries say too."""
+    known = {CATALOG.model(word).hf_id: word for word in CATALOG.ids("model")}
+    compared = set()
+    for sample in samples(shared):
+        word = known.get(sample.entry["hf_id"], "")
+        if not word or (sample.name in REFUSED and not sample.published) or sample.name in DIFFERS:
+            continue
+        config = parse_config(sample.text, sample.name)
+        ours = {(g.kind, str(g.facts["group_places"].value)) for g in CATALOG.groups(word)}
+        theirs = layer_groups(config)
+        layers = int(CATALOG.facts("model", word)["layers"].value or 0)
+        assert {(g.kind, marks(g.indices, layers)) for g in theirs} == ours, word
+        found = feed_forward(config)
+        facts = CATALOG.facts("model", word)
+        if found is not None and facts["experts"].value:
+            for layers_of, name in zip(found, ("moe_places", "dense_places"), strict=True):
+                assert marks(layers_of, layers) == facts[name].value, (word, name)
+        compared.add(word)
+    assert len(compared) > 0.9 * len(known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,28 +17,19 @@ import planner
 from planner.catalog import Catalog
 from planner.engine import Columns
 from planner.metrics import SLOTS, MetricSet
+from planner.places import NOWHERE
 from planner.planning import Plan, compute
 
 METRICS = MetricSet.load()
 CATALOG = Catalog.open()
 
 
-def placed(model: str) -> bool:
-    """Whether every figure that places layers and weights in stages is known."""
-    places = [
-        g.facts[f"group_{n}"] for g in CATALOG.groups(model) for n in ("first", "period", "run")
-    ]
-    facts = CATALOG.facts("model", model)
-    names = ["moe_first", "moe_period"] if facts["experts"].value else []
-    return all(f.value is not None for f in [*places, *(facts[n] for n in names)])
-
-
-MODELS = [model for model in CATALOG.ids("model") if placed(model)]
+MODELS = CATALOG.ids("model")
 
 
 def column(name: str, **given: Any) -> list[float]:
     """A metric over given columns of cases."""
-    columns = Columns(METRICS, {n: np.asarray(v, dtype=float) for n, v in given.items()})
+    columns = Columns(METRICS, {n: np.asarray(v) for n, v in given.items()})
     return [float(v) for v in np.ravel(columns[name])]
 
 
@@ -64,18 +55,9 @@ def test_the_rest_of_the_layers_goes_before_the_last_stage() -> None:
         assert starts == [sum(wanted[:k]) for k in range(8)], (layers, pp)
 
 
-def members(facts: Mapping[str, Any], layers: int) -> list[bool]:
-    """Which layers belong to a group, walked one by one."""
-    first, period, run = (int(facts[f"group_{n}"]) for n in ("first", "period", "run"))
-    found: list[bool] = []
-    for layer in range(layers):
-        belongs = layer >= first and (layer - first) % period < run
-        found.append(belongs and sum(found) < facts["group_layers"])
-    return found
-
-
-def test_most_models_are_placed() -> None:
-    assert len(MODELS) > 0.8 * len(CATALOG.ids("model"))
+def members(text: str) -> list[bool]:
+    """Which layers belong to a group."""
+    return [mark != "." for mark in text]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -83,16 +65,17 @@ def test_layers_of_a_group_in_a_stage_are_those_of_its_pattern(model: str) -> No
     layers = int(CATALOG.facts("model", model)["layers"].value or 0)
     groups = [{n: f.value for n, f in g.facts.items()} for g in CATALOG.groups(model)]
     names = [n for n in groups[0] if n in METRICS.fields]
-    slots = {n: [g[n] for g in groups] + [0.0] * (SLOTS - len(groups)) for n in names}
+    empty = {n: NOWHERE if METRICS.fields[n].kind == "places" else 0.0 for n in names}
+    slots = {n: [g[n] for g in groups] + [empty[n]] * (SLOTS - len(groups)) for n in names}
     for pp in range(1, 9):
-        given = {n: np.asarray(v, dtype=float)[:, None] for n, v in slots.items()}
+        given = {n: np.asarray(v)[:, None] for n, v in slots.items()}
         columns = Columns(METRICS, {
             **given, "layers": np.asarray([layers]), "pp": np.asarray([pp]),
             "stage_index": np.arange(float(pp))[:, None, None],
         })  # fmt: skip
         counted, cached = columns["stage_group_layers"], columns["stage_group_caches"]
         for slot, group in enumerate(groups):
-            inside = members(group, layers)
+            inside = members(str(group["group_places"]))
             bounds = [sum(split(layers, pp)[:k]) for k in range(pp + 1)]
             wanted = [sum(inside[a:b]) for a, b in itertools.pairwise(bounds)]
             assert sum(inside) == group["group_layers"]
@@ -104,8 +87,7 @@ def test_layers_of_a_group_in_a_stage_are_those_of_its_pattern(model: str) -> No
 
 def test_layers_that_share_a_cache_come_last() -> None:
     """10 layers of which the last 4 own none, over two stages of 5."""
-    group = {"group_layers": 10, "group_cache_layers": 6, "group_first": 0, "group_period": 1,
-             "group_run": 1}  # fmt: skip
+    group = {"group_layers": 10, "group_cache_layers": 6, "group_places": "*" * 10}
     given = {n: [[v]] for n, v in group.items()}
     found = column("stage_group_caches", layers=[10], pp=[2], stage_index=[[[0]], [[1]]], **given)
     assert found == [5, 1]
@@ -122,7 +104,7 @@ def copies(plan: Plan, case: int) -> float:
     tp, pp = int(float(one.inputs["tp"])), int(float(one.inputs["pp"]))
     more = 0.0
     for group in plan.inputs.groups[one.model]:
-        part = {n: float(f.value or 0.0) for n, f in group.facts.items()}
+        part = {n: float(f.value or 0.0) for n, f in group.facts.items() if n != "group_places"}
         for _layer in range(int(part["group_layers"])):
             held = 0.0
             for _rank in range(tp if part["group_kv_heads"] else 0):
@@ -229,7 +211,9 @@ def test_weights_read_grow_with_the_experts_visited(tmp_path: Path) -> None:
     for batch in (1, 8, 32):
         plan = planned(tmp_path, "qwen3-30b-a3b", "tp: 1", batch=batch)
         facts = {
-            n: float(f.value or 0) for n, f in plan.inputs.facts["model", "qwen3-30b-a3b"].items()
+            n: float(f.value or 0)
+            for n, f in plan.inputs.facts["model", "qwen3-30b-a3b"].items()
+            if not n.endswith("_places")
         }
         read = facts["params_attention"] + facts["params_lm_head"] + facts["params_router"]
         read += facts["params_norm"]
@@ -365,10 +349,8 @@ def without(plan: Plan, fact: str) -> Plan:
     return compute(replace(plan.inputs, facts=facts, groups=groups), plan.metrics)
 
 
-@pytest.mark.parametrize("fact", ["group_first", "group_period", "moe_first"])
-def test_layers_without_a_pattern_are_unknown_in_stages_and_never_0(
-    fact: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("fact", ["group_places", "moe_places"])
+def test_layers_without_places_are_unknown_in_stages_and_never_0(fact: str, tmp_path: Path) -> None:
     plan = planned(tmp_path, "qwen3-30b-a3b", "tp: 8", "tp: 8, pp: 2")
     blank = without(plan, fact)
     for name in ("weights_gpu", "kv_reserved_gpu", "max_concurrency", "memory_spare", "verdict"):
@@ -376,5 +358,5 @@ def test_layers_without_a_pattern_are_unknown_in_stages_and_never_0(
     for name in ("weights_gpu", "max_concurrency", "memory_spare", "binding_stage"):
         assert blank.value(name, 1) is None, name
     assert blank.value("verdict", 1) == "unknown"
-    part = "stage_moe_layers" if fact == "moe_first" else "stage_group_layers"
+    part = "stage_moe_layers" if fact == "moe_places" else "stage_group_layers"
     assert [v for v in stages(blank, part, 1) if v is not None] == []

@@ -83,19 +83,6 @@ LOOKS = "these look like query heads; the memory of KV follows KV heads"
             "models/llama-3.1-70b", "layers: 80, kv", "layers: 8, kv",
             "layer_groups: expected groups that cover the 80 layers of the model, found 8 layers",
         ),
-        # hybrids: layers without a mixer are right where the groups account for all mixers
-        (
-            "models/nemotron-3-nano-30b-a3b", "layers: 6, kv", "layers: 5, kv",
-            "layer_groups: expected groups that cover the 52 layers of the model, found 28 layers",
-        ),
-        (
-            "models/nemotron-3-nano-30b-a3b", "layers: 23", "layers: 20",
-            "layer_groups: expected groups that cover the 52 layers of the model, found 26 layers",
-        ),
-        (
-            "models/jamba-1.5-mini", "layers: 28", "layers: 27",
-            "layer_groups: expected groups that cover the 32 layers of the model, found 31 layers",
-        ),
         (
             "models/deepseek-v3", "layers: 61, q_lora", "layers: 60, q_lora",
             "layer_groups: expected groups that cover the 61 layers of the model, found 60 layers",
@@ -115,6 +102,28 @@ LOOKS = "these look like query heads; the memory of KV follows KV heads"
 )  # fmt: skip
 def test_planted_fault_is_found(place: str, old: str, new: str, message: str, check: Check) -> None:
     assert message in check(place, (old, new))
+
+
+@pytest.mark.parametrize(
+    ("place", "old", "new", "covered"),
+    [
+        ("models/nemotron-3-nano-30b-a3b", "layers: 6\n", "layers: 5\n", "52 layers, 28"),
+        ("models/nemotron-3-nano-30b-a3b", "layers: 23\n", "layers: 20\n", "52 layers, 26"),
+        ("models/jamba-1.5-mini", "layers: 28\n", "layers: 27\n", "32 layers, 31"),
+    ],
+)
+def test_hybrids_without_places_still_account_for_all_mixers(
+    place: str, old: str, new: str, covered: str, check: Check, repository: Path
+) -> None:
+    """Layers without a mixer are right where the groups hold all parameters of mixers."""
+    text = (repository / "catalogs" / f"{place}.yaml").read_text("utf-8")
+    places = [(line, "") for line in text.splitlines(keepends=True) if line[:11] == "    places:"]
+    assert places and check(place, *places) == []
+    total, found = covered.split(", ")
+    wanted = (
+        f"layer_groups: expected groups that cover the {total} of the model, found {found} layers"
+    )
+    assert wanted in check(place, *places, (old, new))
 
 
 def test_active_parameters_as_the_total_are_found(check: Check) -> None:

@@ -25,7 +25,7 @@ FREE_LITERALS = (0.0, 1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What a value is: kind (number, flag, choice), dimension, whole or not, grain."""
+    """What a value is: kind (number, flag, choice, places), dimension, whole or not, grain."""
 
     kind: str
     dimension: Dimension = NO_DIMENSION
@@ -38,6 +38,8 @@ class Type:
     def __str__(self) -> str:
         if self.kind == "number":
             return f"a number in {dimension_text(self.dimension)}"
+        if self.kind == "places":
+            return "places of layers"
         return f"a {self.kind}" + (f" ({', '.join(self.words)})" if self.words else "")
 
 
@@ -170,6 +172,7 @@ class Checker:
             left, right = right, left
         a, a_type = self.check(left)
         b, b_type = self.check(right, a_type.words)
+        _kind("v", a_type, left.at, FUNCTIONS[node.function])
         if a_type.kind != b_type.kind or (a_type.words and a_type.words != b_type.words):
             raise FormulaError(right.at, f"{a_type} as on the other side", f"{b_type}")
         if a_type.kind == "number":
@@ -274,9 +277,10 @@ def _nested_right(node: Call) -> Call:
 
 
 def _kind(letter: str, found: Type, at: int, row: Function) -> None:
-    wanted = {"n": "number", "w": "number", "f": "flag"}.get(letter)
-    if wanted and found.kind != wanted:
-        raise FormulaError(at, f"a {wanted} in {row.symbol or row.name}", f"{found}")
+    wanted = {"n": "number", "w": "number", "f": "flag", "p": "places"}.get(letter)
+    words = "places of layers" if letter == "p" else f"a {wanted or 'value'}"
+    if (found.kind == "places") != (letter == "p") or (wanted and found.kind != wanted):
+        raise FormulaError(at, f"{words} in {row.symbol or row.name}", f"{found}")
     if letter == "w" and not found.whole:
         raise FormulaError(
             at, f"a whole number in {row.name}", "a computed fraction",

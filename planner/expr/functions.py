@@ -34,7 +34,8 @@ A few dozen roundings stay below it, and 100 GB times a share never gains a byte
 class Function:
     """One row: see the module text. ``takes`` has a letter per argument, the last one repeats.
 
-    n number, w whole number, f flag, v any value, c choice, e name or expression of a finer grain.
+    n number, w whole number, f flag, v any value, c choice, p places of layers, e name or
+    expression of a finer grain.
     ``units``: same, multiply, divide, power, root, none, compare, flag, first.
     """
 
@@ -207,6 +208,13 @@ _FUNCTIONS = (
               text="{0} divides {1}", mathml="<mrow>{0}<mo>∣</mo>{1}</mrow>"),
     _function("round_up_to", "w", "w", "same", (2, 2), "((-INT((-{0:9})/{1:7}))*{1:7})",
               "the next multiple of the second, both whole numbers below 1e14"),
+    _function("count_places", "pw", "w", "none", (2, 2),
+              # Marks sort before digits and letters, so that a number or a word is unknown. The
+              # test keeps failures away from LEFT, which some sheets let pass through a test.
+              'IF(AND(LEFT({0})<"0",{1:5}>=0),'
+              'LEN(SUBSTITUTE(LEFT({0},MIN({1},LEN({0}))),".","")),NA())',
+              "how many of the first so many layers are marked, one character a layer",
+              text="count of {0} in the first {1}"),
     _function("known", "n", "f", "flag", (1, 1), "ISNUMBER({0})", "true unless it is unknown"),
     _function("first_known", "n", "n", "same", (2, 8), "IF(ISNUMBER({0}),{0},{1})",
               "the first value that is not unknown"),

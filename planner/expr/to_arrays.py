@@ -6,7 +6,8 @@ holds failures, or the fast form raises, the safe form runs: failures are NaN, f
 
 Shapes: a plan value is a 0-d array, a case column ``(cases,)``, a layer-group column
 ``(slots, cases)``, a stage column ``(stages, 1, cases)``, layer groups of stages
-``(stages, slots, cases)``. Choices are codes into the declared words.
+``(stages, slots, cases)``. Choices are codes into the declared words; places
+of layers are texts, None where they are unknown.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ArrayFormula:
             except FloatingPointError:
                 pass
         with np.errstate(all="ignore"):
-            floats = [a.astype(np.float64) if a.dtype != np.float64 else a for a in args]
+            floats = [a if a.dtype in (np.float64, object) else a.astype(np.float64) for a in args]
             result = np.asarray(self.safe(*floats), dtype=np.float64)
         failures = bool(np.isnan(result).any())
         return (result if failures or not self.flag else result != 0), failures
@@ -130,6 +131,31 @@ def _safe_divides(a: Array, b: Array) -> Array:
     return _flag(np.floor(quotient) * a == b, quotient)
 
 
+def _count_places(places: Array, layers: Array) -> Array:
+    """Marks among the first so many characters, by a table of counts for each distinct text."""
+    texts = places.ravel().tolist()
+    row = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    # Marks sort before digits and letters: a number or another word is unknown.
+    known = {text for text in row if text is not None and text[:1] < "0"}
+    longest = max(map(len, known), default=0)
+    counts = np.full((len(row), longest + 1), _NAN)
+    for text in known:
+        taken = np.cumsum([mark != "." for mark in text])
+        counts[row[text], : len(text) + 1] = [0, *taken]
+        counts[row[text], len(text) + 1 :] = counts[row[text], len(text)]
+    rows = np.array([row[text] for text in texts], dtype=np.intp).reshape(places.shape)
+    unknown = ~(layers >= 0)
+    upto = np.where(unknown, 0, np.minimum(layers, longest)).astype(np.intp)
+    return np.where(unknown, _NAN, counts[rows, upto])
+
+
+def _fast_count_places(places: Array, layers: Array) -> Array:
+    found = _count_places(places, layers)
+    if np.isnan(found).any():
+        raise FloatingPointError
+    return found
+
+
 def _refuse_unknown() -> Array:
     raise FloatingPointError  # a certain failure: the safe form gives it
 
@@ -168,6 +194,7 @@ def _safe_all(x: Array) -> Array:
 _SHARED: dict[str, Any] = {
     "np": np, "_pow": _pow, "_floor": _floor, "_ceil": _ceil, "_whole_down": _floor,
     "_whole_up": _ceil, "_ceildiv": _ceildiv, "_round_up_to": _round_up_to, "_divides": _divides,
+    "_count_places": _fast_count_places,
     "_known": lambda x: np.ones(np.shape(x), dtype=bool), "_first_known": lambda a, b: a,
     "_unknown": _refuse_unknown, "_sum_of": _over(np.add), "_count_of": _count_of,
     "_min_of": _over(np.minimum), "_max_of": _over(np.maximum), "_first_of": _first_of,
@@ -207,6 +234,7 @@ _SAFE_FORMS: dict[str, Any] = {
     "_divides": _safe_divides,
     "_known": lambda x: np.where(np.isnan(x), 0.0, 1.0),
     "_first_known": lambda a, b: np.where(np.isnan(a), b, a),
+    "_count_places": _count_places,
     "_unknown": lambda: _NAN,
     "_all_of": _safe_all,
     "_any_of": _safe_any,

@@ -26,6 +26,8 @@ floor:x=>Math.floor(x+Math.abs(x)*G),ceil:x=>-Math.floor(Math.abs(x)*G-x),
 floordiv:(a,b)=>Math.floor(F(a/b)),ceildiv:(a,b)=>-Math.floor(F(-a/b)),
 divides:(a,b)=>{const q=F(b/a);return B(Math.floor(q)*a===b,q)},
 round_up_to:(a,b)=>-Math.floor(F(-a/b))*b,
+count_places:(t,n)=>n>=0&&typeof t==="string"&&t.slice(0,1)<"0"?
+t.slice(0,n).replace(/[.]/g,"").length:NaN,
 known:x=>+(x===x),first_known:(...a)=>{const v=a.find(x=>x===x);return v===undefined?NaN:v},
 unknown:()=>NaN,
 sum_of:a=>F(a.reduce((x,y)=>x+y,0)),min_of:a=>red(v=>Math.min(...v),a),

@@ -7,7 +7,7 @@ from planner.importers.counts_families import STACKS, TOWERS, WHOLE
 from planner.importers.counts_parts import Counts
 from planner.importers.hf_config import HfConfig
 
-__all__ = ["Counts", "count"]
+__all__ = ["Counts", "count", "feed_forward"]
 
 MAX_PARAMS = 10**16
 
@@ -23,6 +23,19 @@ def count(config: HfConfig) -> Counts:
     if counts.total + (counts.mtp or 0) >= MAX_PARAMS:
         config.refuse("hidden_size", f"a model of less than {MAX_PARAMS:.0e} parameters", "more")
     return counts
+
+
+def feed_forward(config: HfConfig) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Numbers of the layers with routed experts and of those with a dense feed-forward network.
+
+    None for a model that is counted as a whole. Raises as :func:`count`.
+    """
+    kind = _type(config)
+    if kind not in STACKS:
+        return None
+    layers = STACKS[kind].layers(config)
+    experts = tuple(index for index, one in enumerate(layers) if one.experts)
+    return experts, tuple(index for index, one in enumerate(layers) if one.mlp)
 
 
 def _counted(config: HfConfig) -> Counts:

@@ -71,10 +71,15 @@ class Stack:
             config.refuse("num_hidden_layers", f"at most {MAX_LAYERS}", str(depth))
         vector = Counts(norm=norm(size, self.shifts) if self.weighted else 0)
         total = self._ends(config) + vector + total_of(part(config) for part in self.once)
-        for layer in range(depth):
-            total = total + total_of(block(config, layer) for block in self.layer)
-            total = total + vector * self.norms
+        total = total + total_of(self.layers(config)) + vector * self.norms * depth
         return total + self._beside(config)
+
+    def layers(self, config: HfConfig) -> list[Counts]:
+        """Parameters of each layer by component, norms of the hidden size left out."""
+        return [
+            total_of(block(config, layer) for block in self.layer)
+            for layer in range(self.depth(config))
+        ]
 
     def _ends(self, config: HfConfig) -> Counts:
         """Embedding and head."""

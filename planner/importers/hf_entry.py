@@ -11,9 +11,10 @@ from planner.errors import InputError, Problem, Span
 from planner.importers.counts import Counts
 from planner.importers.hf_config import HfConfig
 from planner.importers.hf_formats import Chosen, quoted
-from planner.importers.hf_layers import Group, depth
+from planner.importers.hf_layers import Group, depth, place_of
 from planner.importers.hf_quant import Quantization
 from planner.importers.hf_shapes import DERIVED, ENGINE, TRANSFORMERS, Given, given, whole
+from planner.places import written
 
 _UNITS = {
     "window": " tokens", "chunk": " tokens", "index_topk": " tokens", "read_limit": " tokens",
@@ -39,7 +40,11 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that an entry is written from."""
+    """Everything that an entry is written from.
+
+    ``feed_forward``: numbers of the layers with routed experts, and of those with a dense network;
+    None where the layers were not counted one by one.
+    """
 
     config: HfConfig
     named: Named
@@ -50,6 +55,7 @@ class Parts:
     level: str = "single_method"
     level_note: str = ""
     notes: tuple[str, ...] = field(default=())
+    feed_forward: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
 
 def slug(text: str) -> str:
@@ -105,8 +111,24 @@ def _sizes(parts: Parts) -> list[str]:
     if counts.experts:
         figures["experts"] = (whole(config, "num_experts"), "")
         figures["experts_per_token"] = (_chosen_experts(config), "")
-    figures["tied_embedding"] = (_tied(parts), "")
-    return [_figure(name, value, unit) for name, (value, unit) in figures.items()]
+    lines = [_figure(name, value, unit) for name, (value, unit) in figures.items()]
+    return [*lines, *_feed_forward(parts), _figure("tied_embedding", _tied(parts))]
+
+
+def _feed_forward(parts: Parts) -> list[str]:
+    """Where experts stand, and where dense networks do unless that is in all other layers."""
+    moe, dense = parts.feed_forward or ((), ())
+    layers = depth(parts.config)
+    lines = []
+    place = place_of(moe, layers) if moe else None
+    if place is not None and place.run == 1:
+        lines = [f"moe_first: {place.first}", f"moe_period: {place.period}"]
+    elif moe:
+        lines = [f"moe_places: [{written(moe)}]"]
+    rest = tuple(layer for layer in range(layers) if layer not in moe)
+    if dense and dense != (rest or tuple(range(layers))):
+        lines.append(f"dense_places: [{written(dense)}]")
+    return lines
 
 
 def _depth(config: HfConfig) -> Given:
@@ -192,7 +214,7 @@ def _groups(parts: Parts) -> list[str]:
             if name != "q_heads" or value.value != heads:
                 lines.append(_figure(name, value, _UNITS.get(name, ""), "    "))
         if group.place is None:
-            lines.append("    # the layers follow no pattern of one period")
+            lines.append(f"    places: [{written(group.indices)}]")
         else:
             for name in ("first", "period", "run"):
                 lines.append(f"    {name}: {getattr(group.place, name)}")

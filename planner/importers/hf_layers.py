@@ -56,7 +56,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Equal layers: how many, how many of them read another layer's cache, where they stand."""
+    """Equal layers: how many, how many of them read another layer's cache, where they stand.
+
+    ``indices``: their numbers from 0; ``place``: the same as a pattern, where they follow one.
+    """
 
     kind: str
     layers: int
@@ -64,6 +67,7 @@ class Group:
     shape: Shape
     place: Place | None
     notes: tuple[str, ...] = ()
+    indices: tuple[int, ...] = ()
 
 
 def depth(config: HfConfig) -> int:
@@ -109,8 +113,9 @@ def layer_groups(config: HfConfig) -> tuple[Group, ...]:
 def _group(members: Sequence[tuple[int, Layer]], layers: int) -> Group:
     first = members[0][1]
     shared = sum(not layer.owns for _, layer in members)
-    place = place_of([index for index, _ in members], layers)
-    return Group(first.kind, len(members), shared, first.shape, place, first.notes)
+    indices = tuple(index for index, _ in members)
+    place = place_of(indices, layers)
+    return Group(first.kind, len(members), shared, first.shape, place, first.notes, indices)
 
 
 def place_of(indices: Sequence[int], layers: int) -> Place | None:

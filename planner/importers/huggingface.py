@@ -13,7 +13,7 @@ from planner import yamlfile
 from planner.errors import InputError, Problem, Span
 from planner.figures import read_record
 from planner.importers import hf_files
-from planner.importers.counts import Counts, count
+from planner.importers.counts import Counts, count, feed_forward
 from planner.importers.hf_config import HfConfig, read_config, read_section
 from planner.importers.hf_entry import Named, Parts, entry_text, slug
 from planner.importers.hf_formats import choose
@@ -107,7 +107,7 @@ def _assemble(config: HfConfig, named: Named, folder: Path | None) -> Imported:
     )
     parts = Parts(
         config, named, groups, counts, stored, chosen, level, level_note,
-        tuple(dict.fromkeys(notes)),
+        tuple(dict.fromkeys(notes)), feed_forward(config),
     )  # fmt: skip
     text = entry_text(parts)
     read_record(yamlfile.parse(text, f"{named.id}.yaml"), Model)

@@ -15,7 +15,7 @@ from planner.metric_files import FieldEntry
 from planner.planning import Plan
 from reports.numbers import decimals_for, excel_format
 from reports.workbook.address import Addresses
-from reports.workbook.catalog_sheets import number_format
+from reports.workbook.catalog_sheets import PLACES_WIDTH, number_format
 from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import Table, TableColumn, spacer
 
@@ -27,6 +27,8 @@ PICKS = {
 
 def cell_values(values: Array, kind: Type) -> list[Scalar] | Array:
     """A column as cells hold it: words for choices, booleans for flags, NaN for failures."""
+    if kind.kind == "places":
+        return [None if v is None else str(v) for v in values.tolist()]
     if kind.kind == "choice":
         return [None if np.isnan(v) else kind.words[int(v)] for v in values.astype(float)]
     if kind.kind == "flag" and values.dtype != np.bool_:
@@ -194,6 +196,7 @@ class CaseColumns:
                     number_format=metric_format(values, kind),
                     note=entry.meaning,
                     outline=1,
+                    width=PLACES_WIDTH if entry.kind == "places" else 0.0,
                 )
             )
         return columns

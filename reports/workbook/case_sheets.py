@@ -24,6 +24,7 @@ from reports.workbook.case_columns import (
     metric_format,
     unit_text,
 )
+from reports.workbook.catalog_sheets import PLACES_WIDTH
 from reports.workbook.inputs_sheet import STAGE_ROOM
 from reports.workbook.styles import Role
 from reports.workbook.tables import (
@@ -263,16 +264,19 @@ class CaseSheets:
         columns = []
         for slot in range(SLOTS):
             plus = f"+{slot}" if slot else ""
+            found = f"INDEX({source},INDEX({starts},{first}){plus})"
+            places = entry.kind == "places"
             columns.append(
                 TableColumn(
                     f"{name}_{slot + 1}",
                     f"{entry.label} [{slot + 1}]",
-                    values[slot].astype(float),
+                    cell_values(values[slot], self.metrics.type_of(name)),
                     unit=unit_text(entry.unit),
                     role="catalog",
-                    formula=f"INDEX({source},INDEX({starts},{first}){plus})",
-                    number_format=excel_format("count"),
+                    formula=found,
+                    number_format="General" if places else excel_format("count"),
                     outline=1 if slot else 0,
+                    width=PLACES_WIDTH if places else 0.0,
                 )
             )
         return columns

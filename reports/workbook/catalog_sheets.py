@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.facts import Fact
 from planner.inputs import Source
 from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, MetricSet
 from planner.offers import Offer
+from planner.places import NOWHERE
 from reports.numbers import decimals_for, excel_format
 from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import Book, Table, TableColumn, spacer
@@ -91,7 +92,7 @@ def groups_sheet(
 ) -> Table:
     """Six rows a model.
 
-    Unused slots hold zeros, so that a drop-down can change a dense model into a hybrid.
+    Unused slots hold zeros and no places: a drop-down can change a dense model into a hybrid.
     """
     ws = book.sheet(
         "Layer groups", "Layer groups",
@@ -104,7 +105,8 @@ def groups_sheet(
         for model in models
         for slot in range(SLOTS)
     ]
-    empty = Fact(0.0, "", (), "", "", next(iter(models[0].facts.values())).span)
+    blank = Fact(0.0, "", (), "", "", next(iter(models[0].facts.values())).span)
+    nowhere = replace(blank, value=NOWHERE)
     columns = [
         TableColumn("model", "Model", [m.id for m, _, _ in rows], role="key"),
         TableColumn("slot", "Slot", [float(s + 1) for _, s, _ in rows], role="key"),
@@ -116,6 +118,7 @@ def groups_sheet(
     columns += [
         fact_column(name, entry, [g.facts[name] if g else empty for _, _, g in rows])
         for name, entry in fields.items()
+        for empty in [nowhere if entry.kind == "places" else blank]
     ]
     facts = [g.facts if g else {} for _, _, g in rows]
     columns += [
@@ -133,6 +136,10 @@ def groups_sheet(
     return book.table(ws, columns, len(rows), 3)
 
 
+PLACES_WIDTH = 16.0
+"""Of a column of places: a text has as many characters as the model has layers."""
+
+
 def fact_column(name: str, entry: FieldEntry, facts: Sequence[Fact]) -> TableColumn:
     """A column of catalog figures; what is unknown says so."""
     values: list[Scalar] = [
@@ -143,6 +150,7 @@ def fact_column(name: str, entry: FieldEntry, facts: Sequence[Fact]) -> TableCol
     return TableColumn(
         name, entry.label, values, unit="" if entry.unit == "1" else entry.unit, role="input",
         number_format=number_format(values, entry.kind == "count"), note=entry.meaning,
+        width=PLACES_WIDTH if entry.kind == "places" else 0.0,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ LAYERS: dict[str, int] = {
     "planner.errors": 0,
     "planner.layer_kinds": 0,
     "planner.figures": 1,
+    "planner.places": 1,
     "planner.expr": 1,
     "planner.expr.tree": 1,
     "planner.expr.parse": 1,

@@ -1,7 +1,7 @@
 """Random formulas over the function table, so that a new function is drawn from its first day.
 
 Everything is drawn by type, so each text passes the checker: numbers without unit (``n``), whole
-numbers (``w``), flags (``f``) and words of one choice (``c``).
+numbers (``w``), flags (``f``), words of one choice (``c``), and names of places (``p``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Generator:
 
     def draw(self, kind: str, depth: int) -> str:
         """One formula that gives a value of ``kind``."""
-        if depth == 0 or self.random.random() < 0.1:
+        if depth == 0 or kind == "p" or self.random.random() < 0.1:
             return self.leaf(kind)
         rows = [row for row in FUNCTIONS.values() if self.fits(row, kind)]
         if not rows:

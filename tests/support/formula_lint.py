@@ -17,8 +17,8 @@ from support.xlsx import position
 
 # All of them are in Excel 2007 and none is volatile.
 FUNCTIONS = frozenset({
-    "ABS", "AND", "COUNT", "EXP", "IF", "INDEX", "INT", "ISERROR", "ISNUMBER", "LN", "MATCH", "MAX",
-    "MIN", "NA", "NOT", "OR", "SQRT", "SUM", "SUMPRODUCT",
+    "ABS", "AND", "COUNT", "EXP", "IF", "INDEX", "INT", "ISERROR", "ISNUMBER", "LEFT", "LEN",
+    "LN", "MATCH", "MAX", "MIN", "NA", "NOT", "OR", "SQRT", "SUBSTITUTE", "SUM", "SUMPRODUCT",
 })  # fmt: skip
 RANGES_IN = frozenset(
     {"AND", "COUNT", "INDEX", "MATCH", "MAX", "MIN", "OR", "SUM", "SUMPRODUCT"}

@@ -291,7 +291,17 @@ def _divides(a: Span, b: Span) -> Result:
     return FAILURE if a.low == 0 else int(b.low) % int(a.low) == 0
 
 
+def _count_places(text: str, layers: Span) -> Result:
+    if layers.low != layers.high:
+        raise UndecidedError
+    if layers.low < 0:
+        return FAILURE
+    found = float(sum(mark != "." for mark in text[: int(layers.low)]))
+    return Span(found, found)
+
+
 _PLAIN: dict[str, Callable[..., Result]] = {
+    "count_places": _count_places,
     "add": _add,
     "sub": lambda a, b: _add(a, Span(-b.high, -b.low)),
     "mul": _mul,
