@@ -19,9 +19,12 @@ from planner.catalog import Catalog
 from planner.engine import Array, Columns
 from planner.errors import InputError
 from planner.metrics import SLOTS, MetricSet
+from planner.places import NOWHERE
 
+PLACES = "group_places"
+"""The one field of a layer group that is a text: where its layers are."""
 Row = Mapping[str, str]
-Slots = Sequence[Mapping[str, float]]
+Slots = Sequence[Mapping[str, Any]]
 """The layer groups of a model: every ``group_*`` field in base units."""
 
 ENGINE = "vllm-0.33"
@@ -60,7 +63,7 @@ def catalog() -> Catalog:
 
 
 @cache
-def catalog_slots(word: str) -> tuple[Mapping[str, float], ...] | None:
+def catalog_slots(word: str) -> tuple[Mapping[str, Any], ...] | None:
     """The layer groups of a model by id, alias or hub id; None where the catalog has none."""
     try:
         groups = catalog().groups(word)
@@ -68,9 +71,10 @@ def catalog_slots(word: str) -> tuple[Mapping[str, float], ...] | None:
         return None
     unknown = float("nan")
     return tuple(
-        {n: unknown if f.value is None else float(f.value) for n, f in group.facts.items()}
+        {n: f.value if n == PLACES else unknown if f.value is None else float(f.value)
+         for n, f in group.facts.items()}
         for group in groups
-    )
+    )  # fmt: skip
 
 
 @cache
@@ -112,13 +116,18 @@ def group_columns(metrics: MetricSet, models: Sequence[Slots]) -> dict[str, Arra
     """Every layer-group field, ``(6, cases)``; empty slots and absent parts are 0."""
 
     def value(slots: Slots, slot: int, name: str) -> float:
-        return slots[slot].get(name, 0.0) if slot < len(slots) else 0.0
+        return float(slots[slot].get(name, 0.0)) if slot < len(slots) else 0.0
 
-    return {
+    found = {
         name: np.asarray([[value(slots, s, name) for slots in models] for s in range(SLOTS)])
         for name, field in metrics.fields.items()
-        if field.entity == "group"
+        if field.entity == "group" and name != PLACES
     }
+    places = np.full((SLOTS, len(models)), NOWHERE, dtype=object)
+    for case, slots in enumerate(models):
+        for s, slot in enumerate(slots):
+            places[s, case] = slot.get(PLACES)
+    return found | {PLACES: places}
 
 
 def answers(rows: Sequence[Row], models: Sequence[Slots]) -> Columns:

@@ -208,6 +208,11 @@ def cell_value(name: str, value: float) -> Value:
     return bool(value) if kind.kind == "flag" else value
 
 
+def _text(places: str | None) -> str:
+    """Places of layers as a cell holds them; a row of the reference has one stage and needs none."""
+    return places or "unknown"
+
+
 class Sheet:
     """Cases one after another: inputs in column B, formulas in A, six cells for a slot metric."""
 
@@ -224,7 +229,9 @@ class Sheet:
         for name in sorted(n for n in needed if n not in metrics.metrics or n in self.given):
             values = np.atleast_1d(columns[name])
             self.places[case, name] = [
-                self._input(cell_value(name, float(v)))
+                self._input(
+                    _text(v) if v is None or isinstance(v, str) else cell_value(name, float(v))
+                )
                 for v in values.reshape(len(values), -1)[:, 0]
             ]
         for name, metric in metrics.metrics.items():
