@@ -78,8 +78,8 @@ STEPS: frozenset[str] = frozenset((
     "stage_slot_bytes", "stage_state_request", "stage_state_pool", "stage_slots",
     "stage_slot_requests", "slots_of_request", "window_slots_of_request", "vocab_padding",
     "overhead_itemised", "small_card", "attention_width", "dense_width", "expert_width",
-    "expert_inner", "inner_tile", "on_hopper", "packed", "kind_own_block", "packed_bytes", "dense_layers",
-    "stage_dense_layers", "stage_moe_before", "stage_dense_before",
+    "expert_inner", "inner_tile", "on_hopper", "packed", "kind_own_block", "packed_bytes",
+    "dense_layers", "stage_dense_layers", "stage_moe_before", "stage_dense_before",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 

@@ -209,7 +209,7 @@ def cell_value(name: str, value: float) -> Value:
 
 
 def _text(places: str | None) -> str:
-    """Places of layers as a cell holds them; a row of the reference has one stage and needs none."""
+    """Places of layers as a cell holds them; a row has one stage and needs none."""
     return places or "unknown"
 
 
