@@ -205,7 +205,7 @@ class _Diffing:
             statuses, crossings(self.sides, names), ranking(self.sides, by), drivers,
             tuple(whys), changes(self.sides, drivers),
             tuple(like_for_like(self.sides, drivers, explained, p) for p in places),
-            doubts(self.sides, self._first(explained), places[0]) if places else (),
+            doubts(self.sides, self._of_cases(explained), places[0]) if places else (),
             Counter(statuses),
         )  # fmt: skip
 
@@ -335,10 +335,9 @@ class _Diffing:
         old, new = (abs(float(v)) for v in (delta.old[place] or 0.0, delta.new[place] or 0.0))
         return abs(change) / max(old, new, 1e-300)
 
-    def _first(self, explained: Sequence[str]) -> str:
-        """The figure of a case whose certainty is looked at."""
-        grains = self.sides.metrics
-        return next((n for n in explained if grains.type_of(n).grain == CASE), "")
+    def _of_cases(self, explained: Sequence[str]) -> list[str]:
+        """The figures of a case, whose certainty is looked at."""
+        return [n for n in explained if self.sides.metrics.type_of(n).grain == CASE]
 
 
 def _change(old: Value, new: Value) -> float | None:

@@ -118,19 +118,20 @@ def _known(value: float) -> float | None:
 # ---- uncertainty ------------------------------------------------------------------------------
 
 
-def doubts(sides: Sides, metric: str, position: int) -> tuple[Doubt, ...]:
-    """Facts of one pair that the metric rests on and that are not measured, both sides."""
-    found: list[Doubt] = []
+def doubts(sides: Sides, metrics: Sequence[str], position: int) -> tuple[Doubt, ...]:
+    """Facts of one pair that the metrics rest on and that are not measured, both sides.
+
+    A fact whose range is on record has a row for each metric that it moves.
+    """
     i, j = sides.pairs[position]
-    for side, plan, case in (("old", sides.old_now, i), ("new", sides.new_now, j)):
-        if metric:
-            found += _memory(plan, side, metric, case)
-            found += _facts(plan, side, metric, case)
-    return tuple(_once(found))
+    both = (("old", sides.old_now, i), ("new", sides.new_now, j))
+    ranged = [d for m in metrics for side, plan, case in both for d in _memory(plan, side, m, case)]
+    plain = [d for m in metrics for side, plan, case in both for d in _facts(plan, side, m, case)]
+    return (*ranged, *_once(plain))
 
 
 def _once(found: Sequence[Doubt]) -> list[Doubt]:
-    """A fact that both plans share is one row."""
+    """A fact that both plans or several metrics share is one row."""
     kept: dict[tuple[str, str, str], Doubt] = {}
     for one in found:
         kept.setdefault((one.kind, one.owner, one.name), one)

@@ -7,6 +7,7 @@ looks at the new word where it changed: ``verdict == does not fit``.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -142,11 +143,5 @@ def _broken(rule: Rule, delta: Delta, place: int) -> str:
     if not rule.share:
         return "the change" if _OPERATORS[rule.sign](change, rule.value) else ""
     base = abs(float(old or 0.0))
-    if not base:
-        if not change:
-            ratio = 0.0
-        else:
-            ratio = float("inf") if change > 0 else float("-inf")
-    else:
-        ratio = change / base
+    ratio = change / base if base else math.copysign(math.inf, change) if change else 0.0
     return "the change" if _OPERATORS[rule.sign](ratio, rule.value) else ""

@@ -344,11 +344,9 @@ def _interaction(alone: Sequence[float], total: float) -> str:
         return ""
     ratio = sum(alone) / total
     if ratio < 0:
-        return (
-            f"drivers act together: one at a time they would move it by {ratio:.0%} of the change"
-        )
+        return f"drivers act together: one at a time they would move it by {ratio * 100:.0f} % of the change"
     if ratio < 0.5:
-        return f"drivers reinforce each other: one at a time they give {ratio:.0%} of the change"
+        return f"drivers reinforce each other: one at a time they give {ratio * 100:.0f} % of the change"
     if ratio > 1.5:
-        return f"drivers overlap: one at a time they give {ratio:.0%} of the change"
+        return f"drivers overlap: one at a time they give {ratio * 100:.0f} % of the change"
     return ""
