@@ -171,11 +171,12 @@ def _one_case(plan: Plan, case: int, times: int) -> dict[str, Array]:
 
 def _facts(plan: Plan, side: str, metric: str, case: int) -> list[Doubt]:
     metrics: MetricSet = plan.metrics
+    dtype = plan.cases[case].inputs["compute_dtype"]
     found = []
     for name, entry in metrics.fields.items():
         if entry.entity in ("group", "stage", "case") or not metrics.depends(metric, name):
             continue
-        if name in _READINGS:
+        if name in _READINGS or (name.startswith("peak_") and name != f"peak_{dtype}"):
             continue
         one = stand(plan, name, case)
         if one.value is None or one.confidence not in (*NAMEPLATE, *UNSURE):

@@ -343,10 +343,7 @@ def _interaction(alone: Sequence[float], total: float) -> str:
     if len(alone) < 2 or not total or (len(working) < 2 and sum(alone) == total):
         return ""
     ratio = sum(alone) / total
-    if ratio < 0:
-        return f"drivers act together: one at a time they would move it by {ratio * 100:.0f} % of the change"
-    if ratio < 0.5:
-        return f"drivers reinforce each other: one at a time they give {ratio * 100:.0f} % of the change"
-    if ratio > 1.5:
-        return f"drivers overlap: one at a time they give {ratio * 100:.0f} % of the change"
-    return ""
+    if 0.5 <= ratio <= 1.5:
+        return ""
+    how = "overlap" if ratio > 1.5 else "reinforce each other" if ratio >= 0 else "act together"
+    return f"drivers {how}: one at a time they would give {ratio * 100:.0f} % of the change"

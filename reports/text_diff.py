@@ -120,7 +120,7 @@ def _cases(writer: _Writer, view: DiffView, every: bool) -> None:
     limit = len(moved) if every else _CASES
     rows = []
     for case in moved[:limit]:
-        row = _judged(view, case)
+        row = case.judged
         cells = [_ascii(t) for t in (row.old, row.new, row.delta, row.percent)] if row else []
         rows.append([case.label, *cells, case.word])
     writer.table(["", "old", "new", "delta", "", ""], rows)
@@ -130,12 +130,6 @@ def _cases(writer: _Writer, view: DiffView, every: bool) -> None:
     told = ", ".join(note for note in notes if note)
     if told:
         writer.line(f"{told}; --all lists every case", "muted")
-
-
-def _judged(view: DiffView, case: DiffCase) -> DiffRow | None:
-    """The row of the figure that cases are judged by."""
-    label = view.by.partition(" (")[0]
-    return next((row for row in case.rows if row.label == label), None)
 
 
 def _case(writer: _Writer, case: DiffCase, every: bool) -> None:
@@ -186,11 +180,10 @@ def _doubts(writer: _Writer, view: DiffView) -> None:
     if not view.doubts:
         return
     writer.heading(f"How sure: {view.doubted}")
-    rows = [
-        [f"{d.owner} {d.label}".strip(), _ascii(d.value), d.confidence, _ascii(d.reach)]
-        for d in view.doubts
-    ]
-    writer.table(["fact", "value", "known from", "result over its range"], rows, left=(1, 2, 3))
+    for one in view.doubts:
+        words = f"{one.owner} {one.label}".strip()
+        text = f"{words}: {_ascii(one.value)}, {one.confidence}: {_ascii(one.reach)}"
+        writer.lines([text], "  ")
 
 
 def _ranks(writer: _Writer, view: DiffView, every: bool) -> None:
@@ -219,14 +212,8 @@ def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
                 f" in {row.count} cases" if row.count > 1 and len(view.cases) > row.count else ""
             )
             change = f"{_ascii(row.old)} -> {_ascii(row.new)} {row.unit}".rstrip()
-            writer.lines(
-                [
-                    f"{row.label}{owner}: {change}{often}; {row.basis if every else row.brief}".rstrip(
-                        "; "
-                    )
-                ],
-                "  ",
-            )
+            basis = row.basis if every else row.brief
+            writer.lines([f"{row.label}{owner}: {change}{often}; {basis}".rstrip("; ")], "  ")
         if len(rows) > limit:
             writer.line(f"{len(rows) - limit} more (--all lists them)", "muted")
     if view.formulas:
@@ -245,7 +232,10 @@ def _ending(writer: _Writer, view: DiffView) -> None:
 
 
 def _ascii(text: str) -> str:
-    return text.replace(numbers.MINUS, "-").replace(numbers.NOT_APPLICABLE, "-")
+    """Signs that a terminal of any kind shows: minus, none, arrow."""
+    for sign, plain in ((numbers.MINUS, "-"), (numbers.NOT_APPLICABLE, "-"), ("→", "->")):
+        text = text.replace(sign, plain)
+    return text
 
 
 class _Writer:
@@ -260,7 +250,7 @@ class _Writer:
 
     def lines(self, texts: Iterable[str], mark: str = "", tone: str = "") -> None:
         style = "bold" if tone == "bold" else palette.TERMINAL.get(tone, "")
-        for text in texts:
+        for text in map(_ascii, texts):
             wrapped = textwrap.wrap(
                 text, self.width - len(mark), break_on_hyphens=False, subsequent_indent="  "
             )

@@ -18,6 +18,8 @@ LIMIT = 65_000
 """Characters of one comment."""
 
 _ROWS = 50
+_CASES = 10
+"""Cases of the main table, and cases whose every figure is listed below it."""
 
 
 @dataclass
@@ -77,11 +79,13 @@ def _along(book: DiffBook, rows: int) -> list[str]:
 
 
 def _step(view: DiffView, rows: int, folds: int) -> list[str]:
-    title = view.title.replace(" -> ", " → ")
     if view.unmoved:
-        lines = [f"**{_md(title)}**: no change over the tolerance of {_md(view.tolerance)}.", ""]
+        lines = [
+            f"**{_md(view.title)}**: no change over the tolerance of {_md(view.tolerance)}.",
+            "",
+        ]
         return [*(f"> ⚠ {_md(b)}" for b in view.banner), *lines]
-    lines = [f"**{_md(title)}**: {_md(view.verdict_line)}", ""]
+    lines = [f"**{_md(view.title)}**: {_md(view.verdict_line)}", ""]
     lines += [f"> **Warning:** {_md(text)}" for text in view.banner]
     lines += [f"> **Rule broken:** {_md(text)}" for text in view.breaches]
     lines += [""] * bool(view.banner or view.breaches)
@@ -104,16 +108,22 @@ def _main_table(view: DiffView, rows: int) -> list[str]:
     first = {row.name: row for row in view.cases[0].rows}
     heads = [first[n].label + (f" ({first[n].unit})" if first[n].unit else "") for n in names]
     body = []
-    for case in view.cases:
+    moved = [case for case in view.cases if case.mark != "same"]
+    for case in moved[:_ROWS]:
         table = {row.name: row for row in case.rows}
-        if case.mark == "same":
-            continue
         cells = [f"{table[n].old} → {table[n].new}" for n in names]
         crossed = [f"{r.label}: {r.old} → {r.new}" for r in case.moved if r.kind == "word"][:2]
         body.append([case.label, *cells, case.word, "; ".join(crossed)])
-    same = sum(case.mark == "same" for case in view.cases)
-    lines = _table(["Case", *heads, "", "Note"], body, (), min(rows, _ROWS))
-    return [*lines, *([f"{same} cases unchanged (~).", ""] if same else [])]
+    lines = _table(["Case", *heads, "", "Note"], body, (), rows)
+    same, more = len(view.cases) - len(moved), len(moved) - _ROWS
+    notes = [f"{more:,} more cases moved." if more > 0 else "",
+             f"{same:,} cases unchanged (~)." if same else ""]  # fmt: skip
+    return [*lines, *(line for note in notes if note for line in (note, ""))]
+
+
+def _listed(view: DiffView) -> str:
+    count = len(view.cases)
+    return "All figures that moved" + (f" in {_CASES} of {count:,} cases" * (count > _CASES))
 
 
 _FIGURE_HEADS = ("Figure", "Old", "New", "Δ", "Δ %", "")
@@ -141,8 +151,8 @@ def _folds(view: DiffView) -> list[_Fold]:
         _inputs("Inputs changed", view.inputs),
         _inputs("Corrections by today's catalog", view.corrections),
         _Fold("Computed otherwise today", ("Metric",), [(n,) for n in view.formulas]),
-        _Fold("All figures that moved", ("Case", *_FIGURE_HEADS), [
-            (case.label, *_figure_cells(row)) for case in view.cases for row in case.moved
+        _Fold(_listed(view), ("Case", *_FIGURE_HEADS), [
+            (case.label, *_figure_cells(row)) for case in view.cases[:_CASES] for row in case.moved
         ], numeric=range(2, 6)),
         _Fold("Cases added and removed", ("Case", ""), [
             *((label, "only in the new plan") for label in view.added),

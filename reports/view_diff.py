@@ -66,7 +66,7 @@ class _Viewing:
         by = found.deltas.get(found.by)
         return DiffView(
             name=clean(f"{old.name}-{new.name}" if old.name != new.name else new.name),
-            title=f"{_called(old, new)} -> {_called(new, old)}",
+            title=f"{_called(old, new)} → {_called(new, old)}",
             head=tuple(_head(old, new)),
             banner=tuple(self.banner()),
             verdict_line=self.verdict(bridges),
@@ -74,7 +74,7 @@ class _Viewing:
             unmoved=not found.moved,
             paired=tuple(clean(line) for line in found.pairing.lines),
             by=_with_unit(by) if by else "",
-            tolerance=numbers.show(found.options.tolerance, "share"),
+            tolerance=f"{found.options.tolerance * 100:g} %",
             cases=cases,
             totals=totals,
             lines=self.lines(),
@@ -115,7 +115,7 @@ class _Viewing:
         binding = sum(c.metric == "binding" for c in self.found.crossings)
         line += f"; what binds changed in {binding}" if binding else ""
         for bridge in self._told(bridges):
-            line += f"; {bridge.label} {bridge.old} -> {bridge.new} {bridge.unit}".rstrip()
+            line += f"; {bridge.label} {bridge.old} → {bridge.new} {bridge.unit}".rstrip()
             line += f" ({bridge.percent})" if bridge.percent != _NONE else ""
         return line + "."
 
@@ -146,10 +146,12 @@ class _Viewing:
 
     def case(self, place: int) -> DiffCase:
         i, j = self.sides.pairs[place]
-        rows = tuple(_row(self.found.deltas[n], place) for n in self.shown)
+        deltas = self.found.deltas
+        judged = _row(deltas[self.found.by], place) if self.found.by in deltas else None
         return DiffCase(
             place, self.label(place), clean(self.sides.old.cases[i].id),
-            clean(self.sides.new.cases[j].id), self.found.statuses[place], rows,
+            clean(self.sides.new.cases[j].id), self.found.statuses[place], judged,
+            lambda: tuple(_row(deltas[n], place) for n in self.shown),
         )  # fmt: skip
 
     def label(self, place: int) -> str:
@@ -214,7 +216,7 @@ class _Viewing:
         where = "the whole plan" if one.pair is None else self.label(one.pair)
         delta = self.found.deltas.get(one.rule.metric) or self.found.totals[one.rule.metric]
         row = _row(delta, one.pair or 0)
-        change = f"{row.old} -> {row.new} {row.unit}".rstrip()
+        change = f"{row.old} → {row.new} {row.unit}".rstrip()
         percent = f" ({row.percent})" if row.percent not in ("", _NONE) else ""
         return clean(f"{one.rule.text}: {where}: {row.label} {change}{percent}")
 
@@ -303,12 +305,16 @@ def _along(steps: Sequence[Diff]) -> Iterable[GenerationRow]:
     labels = _labels(first.sides.new)
     for place, (_, j) in enumerate(first.sides.pairs):
         chain = _chain(steps, place)
+        told: list[tuple[str, ...]] = []
         for name in names if chain else ():
             metric = first.sides.new.metrics.metrics[name]
             factor, unit, _, kind = metric_display(metric)
             raw = [v / factor if isinstance(v, float) else v for v in chain[name]] if chain else []
             places = column_decimals(raw, kind)
             texts = tuple(clean(text_of(v, kind, places)) for v in raw)
+            if name == first.by and name not in first.explained and texts in told:
+                continue  # on one GPU the figure per GPU says the same again
+            told.append(texts)
             yield GenerationRow(labels[j], clean(metric.label), unit, texts, tuple(raw))
 
 

@@ -99,17 +99,17 @@ def _share(
 
 
 def _change(found: Diff, part: Part) -> str:
-    """What changed, in the unit that it is shown in: ``79.2 -> 178.4 GiB/GPU``."""
+    """What changed, in the unit that it is shown in: ``79.2 → 178 GiB/GPU``."""
     metrics = found.sides.metrics
     if not part.shown:
-        return f"{clean(str(part.old))} -> {clean(str(part.new))}"
+        return f"{clean(str(part.old))} → {clean(str(part.new))}"
     if part.shown in metrics.metrics:
         factor, unit, _, kind = metric_display(metrics.metrics[part.shown])
     else:
         factor, unit, _, kind = input_display(metrics, part.shown)
     shown = [v / factor if isinstance(v, float) else v for v in (part.old, part.new)]
     old, new = (clean(text_of(v, kind)) for v in shown)
-    return f"{old} -> {new} {unit}".rstrip()
+    return f"{old} → {new} {unit}".rstrip()
 
 
 def _plain(kind: Kind) -> numbers.Kind:

@@ -26,10 +26,13 @@ class Evidence:
         for one in self.found.inputs:
             factor, unit, kind = self._input_display(one.name)
             old, new = (self._input(v, factor, kind) for v in (one.old.value, one.new.value))
+            owner = _both(one.old.owner, one.new.owner)
+            bases = _basis(one.old, one.new), _basis(one.old, one.new, 1)
             rows.append(
-                InputRow(GROUPS[one.group], clean(one.label), unit, old, new,
-                         _both(one.old.owner, one.new.owner), _basis(one.old, one.new), _basis(one.old, one.new, 1), one.pairs,
-                         one.name)
+                InputRow(
+                    GROUPS[one.group], clean(one.label), unit, old, new, owner, *bases, one.pairs,
+                    one.name,
+                )
             )  # fmt: skip
         return tuple(rows)
 
@@ -102,13 +105,13 @@ class Evidence:
 
 
 def _both(old: str, new: str) -> str:
-    return clean(old if old == new else f"{old} -> {new}")
+    return clean(old if old == new else f"{old} → {new}")
 
 
 def _basis(old: Stand, new: Stand, most: int = 0) -> str:
     """Confidence and sources of both values, said once where they are the same."""
     before, after = _stand(old, most), _stand(new, most)
-    return before if before == after else f"{before or 'unknown'} -> {after or 'unknown'}"
+    return before if before == after else f"{before or 'unknown'} → {after or 'unknown'}"
 
 
 def _stand(one: Stand, most: int) -> str:

@@ -6,7 +6,9 @@ a chart can draw; nobody downstream rounds or adds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from reports.view_grid import Kind, Tone, Value
 
@@ -55,23 +57,33 @@ class DiffRow:
         return MARK_TONES[self.mark]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiffCase:
-    """One pair of cases: its name, how it fares, its figures in reading order."""
+    """One pair of cases: its name, how it fares, its figures in reading order.
+
+    ``judged`` is the figure that decides. The other rows are written when they are first asked
+    for: of a thousand cases an output shows the figures of a few.
+    """
 
     pair: int
     label: str
     old_id: str
     new_id: str
     mark: str
-    rows: tuple[DiffRow, ...]
+    judged: DiffRow | None
+    written: Callable[[], tuple[DiffRow, ...]]
+
+    @cached_property
+    def rows(self) -> tuple[DiffRow, ...]:
+        """Every figure of the pair."""
+        return self.written()
 
     @property
     def word(self) -> str:
         """The mark as a word."""
         return MARK_WORDS[self.mark]
 
-    @property
+    @cached_property
     def moved(self) -> tuple[DiffRow, ...]:
         """Figures beyond the tolerance."""
         return tuple(row for row in self.rows if row.mark != "same")
