@@ -140,7 +140,7 @@ def _once(found: Sequence[Doubt]) -> list[Doubt]:
 
 def _memory(plan: Plan, side: str, metric: str, case: int) -> list[Doubt]:
     """The three readings of a card's memory are its recorded range."""
-    if not all(plan.metrics.depends(metric, n) for n in _READINGS):
+    if not any(plan.metrics.depends(metric, n) for n in _READINGS):
         return []
     stands = {n: stand(plan, n, case) for n in _READINGS}
     readings = [(n, float(s.value)) for n, s in stands.items() if isinstance(s.value, float)]
