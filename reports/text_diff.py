@@ -10,13 +10,13 @@ from rich.text import Text
 
 from reports import numbers, palette
 from reports.text_diff_markdown import markdown
+from reports.text_diff_table import table
 from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffRow, DiffView, Line, Panel
 
 __all__ = ["markdown", "render"]
 
 _ROWS = 12
 _CASES = 12
-_GAP = 2
 _INPUTS = 24
 
 
@@ -277,53 +277,9 @@ class _Writer:
     def table(
         self, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()
     ) -> None:
-        """Aligned columns; the first, and those in ``left``, flush left. The widest text gives way.
-
-        A row of one cell is a heading inside the table.
-        """
-        count = len(heads)
-        full = [list(row) for row in rows if len(row) == count]
-        widths = [max([numbers.display_width(r[i]) for r in full], default=0) for i in range(count)]
-        lines = [
-            _head_lines(head, max(width, 8)) for head, width in zip(heads, widths, strict=True)
-        ]
-        widths = [
-            max([w, *(numbers.display_width(t) for t in ls)])
-            for w, ls in zip(widths, lines, strict=True)
-        ]
-        over = sum(widths) + _GAP * (count - 1) - self.width
-        flush = {0, *left}
-        for place in sorted(flush, key=lambda i: -widths[i]):
-            give = min(max(0, over), max(0, widths[place] - 14))
-            widths[place] -= give
-            over -= give
-        height = max(len(ls) for ls in lines)
-        for number in range(height if any(heads) else 0):
-            texts = [ls[number - height + len(ls)] if number >= height - len(ls) else ""
-                     for ls in lines]  # fmt: skip
-            self._aligned(texts, widths, flush, "dim")
-        for row in rows:
-            if len(row) == count:
-                self._aligned(row, widths, flush)
-            else:
-                self.line(row[0])
-
-    def _aligned(
-        self, cells: Sequence[str], widths: Sequence[int], flush: set[int], style: str = ""
-    ) -> None:
-        wrapped = [
-            _wrapped(cell, width) if i in flush else [numbers.cut(cell, width)]
-            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        for number in range(max(len(lines) for lines in wrapped)):
-            parts = [
-                numbers.pad(
-                    lines[number] if number < len(lines) else "", width, right=i not in flush
-                )
-                for i, (lines, width) in enumerate(zip(wrapped, widths, strict=True))
-            ]
-            text = (" " * _GAP).join(parts).rstrip()
-            self.out.append(Text(text, style or _mark_style(cells[-1])))
+        """Aligned columns; see ``text_diff_table``."""
+        for text, word in table(heads, rows, self.width, left):
+            self.out.append(Text(text, "dim" if word == "head" else _mark_style(word)))
 
     def text(self) -> str:
         if not self.colour:
@@ -338,23 +294,5 @@ class _Writer:
         return capture.get()
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """A cell in lines of at most ``width`` columns, its own indent kept and one more below."""
-    indent = " " * (len(text) - len(text.lstrip()))
-    lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else indent + word
-        if numbers.display_width(longer) <= width or not lines:
-            lines[-1:] = [longer]
-        else:
-            lines.append(f"{indent}  {word}")
-    return [numbers.cut(line, width) for line in lines] or [""]
-
-
 def _mark_style(word: str) -> str:
     return palette.TERMINAL.get({"better": "good", "worse": "bad"}.get(word, ""), "")
-
-
-def _head_lines(text: str, width: int) -> list[str]:
-    """A heading in lines of about the width of its column."""
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
