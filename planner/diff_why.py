@@ -73,6 +73,9 @@ class Why:
         infeasible: how many of them a scenario would have left out.
         exact: every mixture is known, so ranges are over all orders.
         refused: why there are no shares; empty where there are.
+        active: ids of the drivers that take part; bit ``i`` of a mask is the ``i``-th of them.
+        masks: the mixtures that were evaluated, ascending.
+        values: the figure in each mixture.
     """
 
     metric: str
@@ -90,6 +93,9 @@ class Why:
     exact: bool = True
     note: str = ""
     refused: str = ""
+    active: tuple[str, ...] = ()
+    masks: tuple[int, ...] = ()
+    values: tuple[float, ...] = ()
 
     @property
     def total(self) -> float | None:
@@ -280,6 +286,8 @@ class Explaining:
         return replace(
             base, bundles=bundles, corrections=corrections, cases=cases,
             residual=(new - old) - given, mixtures=len(values), infeasible=bad, exact=game.exact,
+            active=tuple(d.id for d in games.active), masks=tuple(games.masks.tolist()),
+            values=tuple(values.tolist()),
             note=_interaction(alone.tolist(), now[1] - now[0]),
         )  # fmt: skip
 

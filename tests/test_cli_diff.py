@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.command import SMALL, Caller
+from support.command import SMALL, Caller, processor_seconds
 from support.diffs import METRICS, NEW, OLD
 
 B200 = SMALL.replace("h100-sxm", "b200").replace("name: small", "name: large")
@@ -145,6 +145,21 @@ def test_output_goes_to_a_file(pair: Caller) -> None:
     assert (done.code, done.out) == (0, "comment.md\n")
     shown = pair("diff", "small.yaml", "large.yaml", "--md").out
     assert (pair.folder / "comment.md").read_text("utf-8") == shown
+
+
+def test_a_thousand_cases_take_less_than_five_seconds(pair: Caller) -> None:
+    large = SMALL.replace("[qwen3-8b]", "[qwen3-8b, llama-3.1-8b, gemma-3-27b, qwen3-30b-a3b]")
+    large = large.replace("[8]", str([8 * n for n in range(1, 126)]))
+    large += "tp: [1, 2]\n"
+    for name, gpu in (("one", "h100-sxm"), ("other", "b200")):
+        text = large.replace("h100-sxm", gpu).replace("name: small", f"name: {name}")
+        pair.write(f"{name}.yaml", text)
+        plan = pair("plan", f"{name}.yaml", "--json")
+        pair.write(f"{name}.plan.json", plan.out)
+        assert len(json.loads(plan.out)["cases"]) == 1000
+    for form in ("--md", "--json"):
+        args = ["diff", "one.plan.json", "other.plan.json", form]
+        assert processor_seconds(args, pair.folder) < 5
 
 
 def test_methods_and_orders(pair: Caller) -> None:

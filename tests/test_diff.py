@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,9 @@ from support.diffs import compared, fleet_diff, fleets, plan_of, shares, why_of
 import planner
 from planner import saved
 from planner.diff import Options, diff
-from planner.diff_drivers import GROUPS
+from planner.diff_drivers import GROUPS, Driver
 from planner.diff_gate import NotComparable
-from planner.diff_why import explainable
+from planner.diff_why import Explaining, Sides, explainable, merged
 from planner.errors import InputError
 from planner.metrics import MetricSet
 from planner.planning import Plan, compute
@@ -396,6 +397,56 @@ def test_every_changed_input_has_a_place_or_a_source() -> None:
 def test_bad_options_are_refused(options: dict[str, object], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         fleet_diff(**options)
+
+
+def many_inputs(folder: Path, count: int) -> tuple[Plan, Plan]:
+    """Two plans that differ in so many own inputs, in four groups, and in nothing else."""
+    groups = ("workload", "policy", "price", "hardware")
+    fields = "".join(
+        f"  own_{'abcdefghijklmnopqrstuvwxyz'[i]}: {{entity: plan, unit: '1', "
+        f"driver: {groups[i % 4]}, label: Own {i}, meaning: Own}}\n"
+        for i in range(count)
+    )
+    letters = "abcdefghijklmnopqrstuvwxyz"[:count]
+    terms = " + ".join(f"own_{one} * own_{other}" for one, other in itertools.pairwise(letters))
+    path = folder / "many.yaml"
+    path.write_text(
+        f"fields:\n{fields}metrics:\n  own_sum:\n    label: Own sum\n    unit: request\n"
+        f"    better: up\n    why: Own.\n    source: {{title: Own}}\n"
+        f"    formula: floor(({terms}) * batch)\n",
+        "utf-8",
+    )
+    plans = []
+    for name, base in (("old", 1.5), ("new", 2.25)):
+        given = "".join(f"  own_{one}: {base + i / 8}\n" for i, one in enumerate(letters))
+        text = SMALL.replace("name: small", f"name: {name}") + f"assumptions:\n{given}"
+        plans.append(plan_of(folder, text, f"{name}.yaml", metrics=[path]))
+    return plans[0], plans[1]
+
+
+@pytest.mark.parametrize(("count", "exact"), [(12, True), (15, False)])
+def test_above_twelve_drivers_groups_come_first(count: int, exact: bool, tmp_path: Path) -> None:
+    found = compared(*many_inputs(tmp_path, count), why=("own_sum",))
+    why = why_of(found, "own_sum")
+    assert len(found.drivers) == count and why.exact is exact
+    assert (why.mixtures == 2**count) is exact
+    assert abs(why.residual) < 1e-9 and why.total
+    for bundle in why.bundles:
+        for part in bundle.parts:
+            assert part.low <= part.share <= part.high
+    if not exact:
+        with pytest.raises(InputError, match="owen, for more than 12 drivers"):
+            compared(found.sides.old, found.sides.new, why=("own_sum",), method="shapley")
+
+
+def test_members_beyond_ten_of_one_group_are_taken_together(tmp_path: Path) -> None:
+    old, new = many_inputs(tmp_path, 16)
+    every = tuple(Driver(f"own_{c}", c, "policy", (f"own_{c}",)) for c in "abcdefghijklmnop")
+    kept = merged(every)
+    assert len(kept) == 10 and kept[-1].label == "7 other inputs"
+    sides = Sides(old, new, old, new, ((0, 0),))
+    (why,) = Explaining(sides, every, "owen", ()).run(["own_sum"], [0])
+    assert abs(why.residual) < 1e-9 and why.bundles[0].parts[-1].share > 0
 
 
 def test_every_figure_of_every_case_adds_up(tmp_path: Path) -> None:
