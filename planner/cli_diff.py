@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.cli_files import Inputs, planning_options, saved, write_whole
+from planner.cli_files import Content, Inputs, planning_options, saved, write_whole
+from planner.cli_saved import WORKBOOKS
 from planner.errors import InputError, Problem, Span
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ METHODS = ("owen", "shapley", "sequential")
 @click.option("--md", "form", flag_value="md", help="A comment for a pull request.")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
-    help="The file to write [default: standard output].",
+    help="The file to write [default: standard output]; NAME.xlsx is a workbook.",
 )  # fmt: skip
 @click.pass_context
 def diff(ctx: click.Context, /, old: Path, new: Path | None, **given: Any) -> None:
@@ -76,12 +77,15 @@ def diff(ctx: click.Context, /, old: Path, new: Path | None, **given: Any) -> No
         click.echo(str(error), err=True)
         ctx.exit(NOT_COMPARABLE)
     rules, breaches = _judged(steps, given["rules"])
-    text = _text(steps, cards, rules, breaches, given)
     target = given["output"]
     if target is None or target == Path("-"):
-        click.echo(text, nl=False, color=True)
+        click.echo(_text(steps, cards, rules, breaches, given), nl=False, color=True)
     else:
-        write_whole({target: saved(text)}, [p for p in (old, new) if p is not None])
+        if target.suffix.lower() in WORKBOOKS:
+            content = _workbook(steps, cards, rules, breaches, given)
+        else:
+            content = saved(_text(steps, cards, rules, breaches, given))
+        write_whole({target: content}, [p for p in (old, new) if p is not None])
         click.echo(str(target))
     _leave(ctx, steps, breaches, given["exit_code"])
 
@@ -225,6 +229,26 @@ def _text(
         return text_diff.markdown(book)
     shown = given["output"] is None and colours()
     return text_diff.render(book, width(), every=given["every"], colour=shown)
+
+
+def _workbook(
+    steps: Sequence[Diff],
+    cards: Sequence[str],
+    rules: Sequence[Rule],
+    breaches: Sequence[Sequence[Breach]],
+    given: dict[str, Any],
+) -> Content:
+    """The workbook of the comparison, with its JSON riding inside."""
+    from planner.diff_json import document
+    from planner.saved import dumps
+    from reports.view_diff import book_of
+    from reports.workbook import diff_book
+
+    if given["form"]:
+        raise click.UsageError(f"--{given['form']} writes text: give --output another ending")
+    book, inside = book_of(steps, breaches, cards), dumps(document(steps, rules, breaches))
+    date = max(str(step.sides.new.inputs.scenario["as_of"]) for step in steps)
+    return lambda path: diff_book.write(book, path, date, inside)
 
 
 def _leave(

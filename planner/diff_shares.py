@@ -91,20 +91,9 @@ class Game:
 
     def owen(self) -> Array:
         """Owen values, ``(drivers, cases)``: only orders count that keep a group together."""
-        whole = [sum(1 << i for i in group) for group in self.groups]
         shares = np.zeros((self.count, self.values.shape[1]))
-        for place, group in enumerate(self.groups):
-            others = [mask for i, mask in enumerate(whole) if i != place]
-            for driver in group:
-                rest = [i for i in group if i != driver]
-                masks, weights = [], []
-                for outer in _subsets(others):
-                    for inner in _subsets(rest):
-                        masks.append(sum(outer) + sum(1 << i for i in inner))
-                        weights.append(
-                            _weight(len(outer), len(others)) * _weight(len(inner), len(rest))
-                        )
-                shares[driver] = self._weighted(driver, masks, weights)
+        for driver, steps in owen_steps(self.groups).items():
+            shares[driver] = self._weighted(driver, list(steps), list(steps.values()))
         return shares
 
     def shapley(self) -> Array:
@@ -141,6 +130,42 @@ class Game:
     def _weighted(self, driver: int, masks: list[int], weights: list[float]) -> Array:
         steps = self.at([m | 1 << driver for m in masks]) - self.at(masks)
         return np.asarray(np.asarray(weights) @ steps)
+
+
+def owen_steps(groups: Groups) -> dict[int, dict[int, float]]:
+    """For each driver the mixtures that it joins, with the share of the orders in which it does."""
+    whole = [sum(1 << i for i in group) for group in groups]
+    found: dict[int, dict[int, float]] = {}
+    for place, group in enumerate(groups):
+        others = [mask for i, mask in enumerate(whole) if i != place]
+        for driver in group:
+            rest = [i for i in group if i != driver]
+            found[driver] = {
+                sum(outer) + sum(1 << i for i in inner): _weight(len(outer), len(others))
+                * _weight(len(inner), len(rest))
+                for outer in _subsets(others)
+                for inner in _subsets(rest)
+            }
+    return found
+
+
+def weights_of(groups: Groups, method: str, order: Sequence[int]) -> Array:
+    """Shares as a linear form, ``(drivers, 2^drivers)``: its product with the figures of all masks.
+
+    ``method`` is one of ``METHODS``; ``order`` is for ``sequential``.
+    """
+    count = sum(len(group) for group in groups)
+    weights = np.zeros((count, 2**count))
+    if method == "sequential":
+        steps = {d: {before: 1.0} for d, before in zip(order, prefix_masks(order), strict=False)}
+    else:
+        alone = tuple((i,) for i in range(count))
+        steps = owen_steps(groups if method == "owen" else alone)
+    for driver, joined in steps.items():
+        for mask, share in joined.items():
+            weights[driver, mask | 1 << driver] += share
+            weights[driver, mask] -= share
+    return weights
 
 
 def _weight(before: int, others: int) -> float:

@@ -252,6 +252,7 @@ def _row(delta: Delta, place: int) -> DiffRow:
         metric.name, clean(metric.label), unit, kind, places, old, new,
         _delta_text(moved, kind, places), _percent(delta.old[place], change),
         delta.marks[place], raw[0], raw[1], moved, clean(metric.entry.why),
+        metric.entry.better,
     )  # fmt: skip
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from planner.diff import Diff
+from planner.diff_drivers import GROUPS
+from planner.diff_shares import weights_of
 from planner.diff_why import Bundle, Part, Why
 from reports import numbers
-from reports.view_diff_parts import Bridge, Share, ShareGroup
+from reports.view_diff_parts import Bridge, Mixing, Share, ShareGroup
 from reports.view_grid import Kind, text_of
 from reports.view_units import clean, input_display, metric_display
 
@@ -17,6 +19,8 @@ METHODS = {
 }  # fmt: skip
 CORRECTIONS, CASES = "method", "cases"
 _FULL_DIGITS = 1000
+MOST_LIVE = 6
+"""Drivers that a workbook divides singly: 64 rows of mixtures."""
 
 
 def apportion(parts: Sequence[float], total: float, decimals: int) -> list[float]:
@@ -61,7 +65,8 @@ def bridge_of(found: Diff, why: Why, case: str) -> Bridge:
         text_of(old, kind), text_of(new, kind),
         numbers.UNKNOWN if total is None else _signed(total, kind, _whole(total, decimals)),
         _percent(why), decimals, old, new, total, tuple(groups), _residual(why, factor),
-        _footing(why), clean(why.note), clean(why.refused),
+        _footing(why), clean(why.note), clean(why.refused), kind,
+        metric.entry.better, _mixing(why, factor),
     )  # fmt: skip
 
 
@@ -138,6 +143,45 @@ def _decimals(kind: Kind, parts: Sequence[float], total: float | None) -> int:
     broken = any(v != int(v) for v in values)
     small = max(abs(v) for v in values) < _FULL_DIGITS
     return max(places, 1) if broken and small else places
+
+
+def _mixing(why: Why, factor: float) -> Mixing | None:
+    """The mixtures that a workbook can divide: of single drivers, or of whole groups."""
+    if why.refused or not why.active:
+        return None
+    order = [why.active.index(d) for d in why.order if d in why.active]
+    known = dict(zip(why.masks, why.values, strict=True))
+    parts = {p.driver.id: p.driver for b in why.bundles for p in b.parts}
+    drivers = [(d, clean(parts[d].label), parts[d].group) for d in why.active]
+    groups = _grouped([group for _, _, group in drivers])
+    by_group = len(drivers) > MOST_LIVE
+    if by_group and why.method != "owen":
+        return None
+    if by_group:
+        whole = [sum(1 << i for i in members) for members in groups]
+        names = [drivers[members[0]][2] for members in groups]
+        drivers = [(name, GROUPS[name], name) for name in names]
+        masks = [sum(w for i, w in enumerate(whole) if m >> i & 1) for m in range(2 ** len(whole))]
+        groups = tuple((i,) for i in range(len(whole)))
+    else:
+        masks = list(range(2 ** len(drivers)))
+    if any(mask not in known for mask in masks):
+        return None
+    if why.method == "shapley":
+        groups = tuple((i,) for i in range(len(drivers)))
+    weights = weights_of(groups, why.method, order)
+    shift = known[0] - float(why.old or 0), known[masks[-1]] - float(why.new or 0)
+    return Mixing(
+        tuple(drivers), groups, tuple(order), tuple(known[m] / factor for m in masks),
+        tuple(tuple(row) for row in weights.tolist()), by_group,
+        (shift[0] / factor, shift[1] / factor),
+    )  # fmt: skip
+
+
+def _grouped(words: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(i for i, word in enumerate(words) if word == group) for group in dict.fromkeys(words)
+    )
 
 
 def _percent(why: Why) -> str:

@@ -66,7 +66,7 @@ class Evidence:
     def panels(self) -> Iterable[Panel]:
         """Like for like, a panel for each explained pair."""
         for panel in self.found.panels:
-            heads, columns = [], []
+            heads, columns, formats, raw = [], [], [], []
             for index, name in enumerate(panel.metrics):
                 factor, unit, _, kind = metric_display(self.sides.metrics.metrics[name])
                 values = [None if (v := row.values[index]) is None else v / factor
@@ -74,12 +74,17 @@ class Evidence:
                 places = column_decimals(values, kind)
                 heads.append((clean(self.sides.metrics.label_of(name)), unit))
                 columns.append([text_of(v, kind, places) for v in values])
+                formats.append((kind, places))
+                raw.append(values)
             rows = tuple(
                 (clean(row.label) + (" (no such case)" if row.infeasible else ""),
                  tuple(column[i] for column in columns))
                 for i, row in enumerate(panel.rows)
             )  # fmt: skip
-            yield Panel(self.label(panel.pair), tuple(heads), rows, clean(panel.note))
+            yield Panel(
+                self.label(panel.pair), tuple(heads), rows, clean(panel.note), tuple(formats),
+                tuple(tuple(column[i] for column in raw) for i in range(len(rows))),
+            )  # fmt: skip
 
     def doubted(self) -> str:
         """The case that the uncertain facts are about."""

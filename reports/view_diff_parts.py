@@ -29,6 +29,7 @@ class DiffRow:
         decimals: digits after the point of both values and of the change.
         old_raw, new_raw, delta_raw: the same as numbers; None where unknown or a word.
         mark: better, worse, changed, unknown or same; ``word`` is what a reader sees of it.
+        better: the declared direction: up, down or none.
     """
 
     name: str
@@ -45,6 +46,7 @@ class DiffRow:
     new_raw: Value
     delta_raw: float | None
     why: str = ""
+    better: str = "none"
 
     @property
     def word(self) -> str:
@@ -114,6 +116,30 @@ class ShareGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Mixing:
+    """The mixtures behind a bridge, for a workbook that divides the change by itself.
+
+    Attributes:
+        drivers: id, label and group of each driver; bit ``i`` of a mask is the ``i``-th.
+        groups: positions of the drivers by group; single ones where groups play no part.
+        order: positions in the order of a sequential division; empty otherwise.
+        values: the figure in every mixture in the display unit, by mask.
+        weights: a row a driver: its share is the product with ``values``.
+        by_group: the drivers are whole groups, since there are too many single ones.
+        shift: what corrections (and cases of one plan alone) put between each plan as issued and
+            its mixture: the first less the old figure, the last less the new one.
+    """
+
+    drivers: tuple[tuple[str, str, str], ...]
+    groups: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...]
+    values: tuple[float, ...]
+    weights: tuple[tuple[float, ...], ...]
+    by_group: bool
+    shift: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Bridge:
     """A difference divided among its drivers, from the old value to the new one.
 
@@ -140,6 +166,9 @@ class Bridge:
     footing: str
     note: str
     refused: str
+    kind: Kind = "figure"
+    better: str = "none"
+    mixing: Mixing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +210,17 @@ class InputRow:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Like for like of one pair: a row a mixture, a column a figure."""
+    """Like for like of one pair: a row a mixture, a column a figure.
+
+    ``raw`` are the cells as numbers in the display unit, ``formats`` kind and digits of a column.
+    """
 
     case: str
     heads: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     note: str
+    formats: tuple[tuple[Kind, int], ...] = ()
+    raw: tuple[tuple[float | None, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
