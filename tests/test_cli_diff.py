@@ -162,6 +162,19 @@ def test_a_thousand_cases_take_less_than_five_seconds(pair: Caller) -> None:
         assert processor_seconds(args, pair.folder) < 5
 
 
+def test_a_workbook_by_its_name(pair: Caller) -> None:
+    done = pair("diff", "small.yaml", "large.yaml", "--output", "both.xlsx")
+    assert (done.code, done.out) == (0, "both.xlsx\n")
+    assert (pair.folder / "both.xlsx").read_bytes()[:2] == b"PK"
+    before = pair.files()
+    refused = pair("diff", "small.yaml", "large.yaml", "--md", "--output", "other.xlsx")
+    assert refused.code == 2 and "--md writes text" in refused.err
+    assert pair.files() == before
+    # a comparison is no plan, and says so
+    again = pair("plan", "both.xlsx")
+    assert again.code == 2 and "a workbook with a plan inside" in again.err
+
+
 def test_methods_and_orders(pair: Caller) -> None:
     args = ("diff", OLD, NEW, "--metrics", METRICS, "--why", "replica_requests")
     shown = pair(*args, "--method", "sequential", "--order", "precision,hardware")

@@ -18,9 +18,10 @@ from reports.workbook.diff_figures import (
     number_format,
 )
 from reports.workbook.diff_mixtures import mixtures_sheet
+from reports.workbook.rows_text import decoded
 from reports.workbook.tables import FIRST, Book, TableColumn, fit_pages, quote
 
-COVER = "Cover"
+COVER, MIXTURES = "Cover", "Mixtures"
 _CASES = 20
 """Cases whose every figure stands on a sheet; all of them stand on Cases."""
 
@@ -39,6 +40,7 @@ def write(book: DiffBook, path: Path, date: str, document: str) -> None:
     checks: list[str] = []
     for number, view in enumerate(book.steps, 1):
         checks += _Step(out, view, f" {number}" if len(book.steps) > 1 else "").write()
+    _order(out)
     _cover(out, book, checks)
     out.save(path, date, book.name, document, rider="diff")
 
@@ -72,7 +74,7 @@ class _Step:
         for number, pair in enumerate(pairs, 1):
             mine = [b for b in bridges if b.pair == pair and b.mixing is not None]
             ends = {b.metric: figures.ends((pair, b.metric)) for b in mine}
-            name = f"Mixtures{self.mark} {number}" if len(pairs) > 1 else f"Mixtures{self.mark}"
+            name = f"{MIXTURES}{self.mark}" + (f".{number}" if len(pairs) > 1 else "")
             live[pair] = mixtures_sheet(self.book, name, mine, ends)
         return live
 
@@ -159,6 +161,13 @@ def _input(row: InputRow) -> tuple[str, ...]:
     return (row.label, row.group, row.unit, row.old, row.new, row.owner, row.basis)
 
 
+def _order(book: Book) -> None:
+    """Workings stand behind what people read."""
+    workbook = book.workbook
+    for title in [t for t in workbook.sheetnames if t.startswith(MIXTURES)]:
+        workbook.move_sheet(title, len(workbook.sheetnames))
+
+
 def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
     """The answer, what was compared, the light of the checks, and what is inside."""
     ws = book.workbook[COVER]
@@ -197,6 +206,8 @@ def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
         row += 1
         book.text(ws, f"A{row}", other.title)
         styles.link(ws[f"A{row}"], f"{quote(other.title)}!A1")
+        book.text(ws, f"B{row}", decoded(str(other["A2"].value)))
+        ws[f"B{row}"].font = styles.font("muted")
     for letter, width in (("A", 30), ("B", 48), ("C", 48)):
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")

@@ -10,21 +10,25 @@ from collections.abc import Sequence
 
 from openpyxl.chart import BarChart, Reference
 from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from reports import palette
+from reports.numbers import excel_format
 from reports.view_diff_parts import Bridge, ShareGroup
 from reports.workbook import styles
 from reports.workbook.book_charts import calm
-from reports.workbook.diff_figures import Figures, cell, heads, number_format
+from reports.workbook.diff_figures import Figures, cell, heads
 from reports.workbook.diff_mixtures import Placed
 from reports.workbook.rows_text import fitting
 from reports.workbook.tables import FIRST, Book, quote, rule
 
-_HEADS = ("Step", "Amount", "Least", "Most", "What changed", "Base", "Total", "Up", "Down")
-_UNITS = ("", "", "over the orders", "over the orders", "", "of the chart", "", "", "")
-_WIDTHS = (34, 16, 15, 15, 40, 12, 12, 12, 12)
+_HEADS = ("Step", "Amount", "Least", "Most", "What changed")
+_UNITS = ("", "", "over the orders", "over the orders", "")
+_WIDTHS = (38, 18, 18, 18, 56)
 _CHART_ROWS = 17
+_CHART = ("step", "base", "whole", "up", "up below 0", "down", "down below 0", "from", "to")
+"""Columns of the rows behind a chart, A to I."""
 
 Live = dict[int | None, Placed]
 """Placed mixtures by pair; None is the whole plan."""
@@ -37,6 +41,8 @@ def bridge_sheet(
     ws = book.sheet(name, "Bridge", "Why has each figure moved?", "front")
     heads(book, ws, _HEADS, _UNITS, _WIDTHS)
     ws.freeze_panes = f"B{FIRST}"
+    for letter in "FGHI":  # rows behind the charts
+        ws.column_dimensions[letter].width = 15
     row, checks = FIRST, []
     for bridge in bridges:
         head = f"{bridge.label}, {bridge.case}" + (f" ({bridge.unit})" if bridge.unit else "")
@@ -50,6 +56,7 @@ def bridge_sheet(
         writing = _Bridge(book, ws, bridge, figures, live.get(bridge.pair))
         row, check = writing.write(row + 1)
         checks.append(f"{quote(name)}!{check}")
+        ws.row_breaks.append(Break(id=row))
         row += 2
     book.print_setup(ws, "6:7")
     return checks
@@ -61,34 +68,37 @@ class _Bridge:
     ) -> None:
         self.book, self.ws, self.bridge, self.figures = book, ws, bridge, figures
         self.placed = placed if bridge.mixing is not None else None
-        self.shown = number_format(bridge.kind, bridge.decimals)
-        self.moved = number_format(bridge.kind, bridge.decimals, signed=True)
-        self.steps: list[int] = []
-        self.running = float(bridge.old_raw or 0.0)
+        ends = (bridge.old_raw, bridge.new_raw)
+        self.old, self.new = (v if isinstance(v, float) else 0.0 for v in ends)
+        share = bridge.kind == "share"
+        whole = all(v == int(v) for v in (self.old, self.new))
+        places = 0 if whole and not share else bridge.decimals
+        self.shown = excel_format("share" if share else "figure", places)
+        self.moved = excel_format("change_share" if share else "change", bridge.decimals)
+        self.steps: list[tuple[int, str, float]] = []
 
     def write(self, row: int) -> tuple[int, str]:
         """The rows of one bridge; gives the next free row and the cell of the check."""
         ends = self.figures.ends((self.bridge.pair, self.bridge.metric))
         first = row
-        self._end(row, "old", ends[0], self.bridge.old_raw)
+        self._end(row, "old", ends[0], self.old)
         row += 1
         for group in self.bridge.groups:
             row = self._group(row, group)
-        self._end(row, "new", ends[1], self.bridge.new_raw)
+        self._end(row, "new", ends[1], self.new)
         last = row
-        row = self._check(row + 1, first, last)
-        self._notes(row)
-        row += 1
-        return self._waterfall(first, last, row), f"B{last + 1}"
+        self._check(last + 1, first, last)
+        self._notes(last + 2)
+        return self._waterfall(last + 3), f"B{last + 1}"
 
-    def _end(self, row: int, label: str, ref: str, value: object) -> None:
+    def _end(self, row: int, label: str, ref: str, value: float) -> None:
         self.book.text(self.ws, f"A{row}", label)
-        self.ws[f"A{row}"].font = styles.font(bold=True)
-        number = float(value) if isinstance(value, float) else 0.0
-        self.book.formula(self.ws, f"B{row}", ref, number)
+        self.book.formula(self.ws, f"B{row}", ref, value)
         styles.body(self.ws[f"B{row}"], "linked", self.shown, False)
-        self.book.formula(self.ws, f"G{row}", f"B{row}", number)
-        self.steps.append(row)
+        for letter in "AB":
+            self.ws[f"{letter}{row}"].font = styles.font("ink" if letter == "A" else "linked",
+                                                         bold=True)  # fmt: skip
+        self.steps.append((row, label, value))
 
     def _group(self, row: int, group: ShareGroup) -> int:
         """A group and, below it, its drivers."""
@@ -100,49 +110,34 @@ class _Bridge:
                 self.book.text(self.ws, f"{letter}{place}", text)
                 styles.body(self.ws[f"{letter}{place}"], "note", "General", False)
             self.book.text(self.ws, f"E{place}", share.change)
-            styles.sentence(self.ws[f"E{place}"])
+            styles.body(self.ws[f"E{place}"], "note", "General", True)
         self.book.text(self.ws, f"A{row}", group.label)
         self.ws[f"A{row}"].font = styles.font(bold=True)
-        formula = self._group_formula(group, rows)
-        if formula:
-            self.book.formula(self.ws, f"B{row}", formula, group.raw)
-            styles.body(self.ws[f"B{row}"], "derived", self.moved, False)
-        else:
-            cell(self.book, self.ws, f"B{row}", group.raw, self.moved, "catalog")
+        self._put(row, self._group_formula(group, rows), group.raw)
         self.ws[f"B{row}"].font = styles.font(bold=True)
-        self._step(row, group.raw)
+        self.steps.append((row, group.label, group.raw))
         return row + 1 + len(group.shares)
 
-    def _amount(self, row: int, driver: str, raw: float) -> None:
+    def _put(self, row: int, formula: str, raw: float) -> None:
         """A share as a formula; one that the engine divided stands as it came."""
-        single = self.placed is not None and not self.placed.mixing.by_group
-        formula = self.placed.share(driver, self.bridge.metric) if single and self.placed else ""
         if formula:
             self.book.formula(self.ws, f"B{row}", formula, raw)
             styles.body(self.ws[f"B{row}"], "derived", self.moved, False)
         else:
             cell(self.book, self.ws, f"B{row}", raw, self.moved, "catalog")
 
+    def _amount(self, row: int, driver: str, raw: float) -> None:
+        single = self.placed is not None and not self.placed.mixing.by_group
+        share = self.placed.share(driver, self.bridge.metric) if single and self.placed else ""
+        self._put(row, share, raw)
+
     def _group_formula(self, group: ShareGroup, rows: range) -> str:
         if self.placed is not None and self.placed.mixing.by_group:
             return self.placed.share(group.id, self.bridge.metric)
         return f"SUM(B{rows[0]}:B{rows[-1]})" if len(rows) else ""
 
-    def _step(self, row: int, raw: float) -> None:
-        """Base, up and down of the waterfall: where the bar of this step begins and ends."""
-        before = self.steps[-1]
-        self.steps.append(row)
-        start = self.running
-        self.running = end = start + raw
-        done = f"(F{before}+G{before}+H{before})" if before != self.steps[0] else f"G{before}"
-        # A falling step ends at its base, a rising one at its top.
-        level = f"IF(I{before}>0,F{before},{done})"
-        self.book.formula(self.ws, f"F{row}", f"MIN({level},{level}+B{row})", min(start, end))
-        self.book.formula(self.ws, f"H{row}", f"MAX(B{row},0)", max(raw, 0.0))
-        self.book.formula(self.ws, f"I{row}", f"MAX(-B{row},0)", max(-raw, 0.0))
-
-    def _check(self, row: int, first: int, last: int) -> int:
-        steps = "+".join(f"B{r}" for r in self.steps[1:-1]) or "0"
+    def _check(self, row: int, first: int, last: int) -> None:
+        steps = "+".join(f"B{r}" for r, _, _ in self.steps[1:-1]) or "0"
         gap = f"B{first}+{steps}-B{last}"
         size = f"MAX(ABS(B{first}),ABS(B{last}),1E-300)"
         self.book.text(self.ws, f"A{row}", "Check: old and all steps give new")
@@ -153,7 +148,6 @@ class _Bridge:
             self.ws.conditional_formatting.add(
                 ref, rule(formula=[f'{ref}="{word}"'], font=styles.font(role, bold=True))
             )
-        return row + 1
 
     def _notes(self, row: int) -> None:
         words = f"{self.bridge.method}; {self.bridge.footing}."
@@ -164,34 +158,54 @@ class _Bridge:
         self.book.text(self.ws, f"A{row}", f"{words} {self.bridge.note}".strip())
         styles.sentence(self.ws[f"A{row}"])
 
-    def _waterfall(self, first: int, last: int, row: int) -> int:
-        """A chart of the groups, where no step goes below nothing; its rows stand further down."""
-        levels = [float(self.bridge.old_raw or 0.0)]
-        for group in self.bridge.groups:
-            levels.append(levels[-1] + group.raw)
-        if min(levels) < 0 or not self.bridge.groups:
-            return row
-        block = row + _CHART_ROWS
-        for number, step in enumerate(self.steps):
-            place = block + number
-            self._copied(place, step)
-        chart = _chart(self.ws, self.bridge, range(block, block + len(self.steps)))
-        self.ws.add_chart(chart, f"A{row}")
-        for number in range(len(self.steps)):
-            self.ws.row_dimensions[block + number].outlineLevel = 1
-        return block + len(self.steps)
+    # ---- waterfall -----------------------------------------------------------------------------
 
-    def _copied(self, place: int, step: int) -> None:
-        """One step of the chart, without the drivers between the groups."""
-        book, ws = self.book, self.ws
-        stored = book.values[ws.title]
-        label = str(ws[f"A{step}"].value)
-        book.formula(ws, f"A{place}", f"A{step}", label)
-        for letter in "FGHI":
-            value = stored.get(f"{letter}{step}", 0.0)
-            book.formula(ws, f"{letter}{place}", f"{letter}{step}+0", value)
-        for letter in "AFGHI":
-            styles.body(ws[f"{letter}{place}"], "note", self.shown, letter == "A")
+    def _waterfall(self, row: int) -> int:
+        """A chart of the groups; the rows behind it stand below."""
+        if len(self.steps) < 3:
+            return row
+        head = row + _CHART_ROWS
+        for place, text in enumerate(_CHART):
+            ref = f"{chr(ord('A') + place)}{head}"
+            self.book.text(self.ws, ref, text)
+            styles.sentence(self.ws[ref])
+        level = 0.0
+        for number, step in enumerate(self.steps, 1):
+            level = self._bar(head + number, step, level)
+        rows = range(head + 1, head + 1 + len(self.steps))
+        self.ws.add_chart(_chart(self.ws, self.bridge, rows), f"A{row}")
+        return rows[-1] + 1
+
+    def _bar(self, row: int, step: tuple[int, str, float], level: float) -> float:
+        """One bar from one level to the next; what lies below zero is a part of its own."""
+        source, label, amount = step
+        end = step in (self.steps[0], self.steps[-1])
+        start, stop = (0.0, amount) if end else (level, level + amount)
+        rises = stop >= start
+        whole, moved = (f"B{source}", "0") if end else ("0", f"B{source}")
+        above = max(0.0, stop) - max(0.0, start)
+        below = min(0.0, start) - min(0.0, stop)
+        values = (
+            0.0 if end else max(min(start, stop), 0.0) + min(max(start, stop), 0.0),
+            amount if end else 0.0,
+            0.0 if end or not rises else above, 0.0 if end or not rises else below,
+            0.0 if end or rises else -above, 0.0 if end or rises else -below,
+            start, stop,
+        )  # fmt: skip
+        h, i = f"H{row}", f"I{row}"
+        formulas = (
+            "0" if end else f"MAX(MIN({h},{i}),0)+MIN(MAX({h},{i}),0)",
+            whole,
+            f"IF({moved}>0,MAX(0,{i})-MAX(0,{h}),0)", f"IF({moved}>0,MIN(0,{h})-MIN(0,{i}),0)",
+            f"IF({moved}<0,MAX(0,{h})-MAX(0,{i}),0)", f"IF({moved}<0,MIN(0,{i})-MIN(0,{h}),0)",
+            "0" if end else f"I{row - 1}", f"B{source}" if end else f"{h}+B{source}",
+        )  # fmt: skip
+        self.book.formula(self.ws, f"A{row}", f"A{source}", label)
+        for letter, formula, value in zip("BCDEFGHI", formulas, values, strict=True):
+            self.book.formula(self.ws, f"{letter}{row}", formula, value)
+        for letter in "ABCDEFGHI":
+            styles.body(self.ws[f"{letter}{row}"], "note", self.shown, letter == "A")
+        return stop
 
 
 def _chart(ws: Worksheet, bridge: Bridge, rows: range) -> BarChart:
@@ -199,18 +213,20 @@ def _chart(ws: Worksheet, bridge: Bridge, rows: range) -> BarChart:
     chart = BarChart()
     chart.type, chart.grouping, chart.overlap = "col", "stacked", 100
     chart.title = fitting(f"{bridge.label}: from old to new")
-    for column in (6, 7, 8, 9):
+    for column in range(2, 8):
         data = Reference(ws, min_col=column, min_row=rows[0], max_row=rows[-1])
         chart.add_data(data, titles_from_data=False)
     chart.set_categories(Reference(ws, min_col=1, min_row=rows[0], max_row=rows[-1]))
-    down, up = ("good", "bad") if bridge.better == "down" else ("bad", "good")
-    for series, role in zip(chart.series, ("", "accent", up, down), strict=True):
+    up, down = ("bad", "good") if bridge.better == "down" else ("good", "bad")
+    roles = ("", "accent", up, up, down, down)
+    for series, role in zip(chart.series, roles, strict=True):
         series.graphicalProperties = (
             GraphicalProperties(solidFill=palette.colour(role)[1:]) if role
             else GraphicalProperties(noFill=True)
         )  # fmt: skip
     chart.y_axis.title = bridge.unit or None
     chart.y_axis.number_format = "#,##0"
+    chart.x_axis.tickLblPos = "low"
     chart.legend = None
     calm(chart)
     chart.gapWidth = 50

@@ -86,7 +86,7 @@ def cell(book: Book, ws: Worksheet, ref: str, value: Value, shown: str, role: Ro
         book.text(ws, ref, _word(value))
     else:
         ws[ref] = value
-    styles.body(ws[ref], role, shown, not isinstance(value, float))
+    styles.body(ws[ref], role, shown, False)
 
 
 def _word(value: Value) -> str:
@@ -100,6 +100,7 @@ def _figure(book: Book, ws: Worksheet, row: int, label: str, figure: DiffRow) ->
         book.text(ws, f"{letter}{row}", text)
         styles.body(ws[f"{letter}{row}"], "key", "General", True)
     book.text(ws, f"D{row}", _better(figure))
+    styles.body(ws[f"D{row}"], "note", "General", True)
     shown = number_format(figure.kind, figure.decimals)
     cell(book, ws, f"E{row}", figure.old_raw, shown, "catalog")
     cell(book, ws, f"F{row}", figure.new_raw, shown, "catalog")

@@ -105,8 +105,9 @@ def _bits(mixing: Mixing, count: int) -> list[TableColumn]:
 def _weights(mixing: Mixing) -> list[TableColumn]:
     return [
         TableColumn(
-            f"weight {i}", f"Weight of {label}", list(mixing.weights[i]),
+            f"weight {i}", label, list(mixing.weights[i]), unit="weight",
             formula=_weight(mixing, i), number_format=_SHARE, width=14,
+            group="" if i else "Weights in the share of each driver",
         )
         for i, (_, label, _) in enumerate(mixing.drivers)
     ]  # fmt: skip
