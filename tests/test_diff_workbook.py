@@ -7,11 +7,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.diffs import compared, fleet_diff
+from support.diffs import compared, fleet_diff, many_inputs
 from support.recalc import recalculate_formualizer, recalculate_libreoffice
 from support.workbook import fresh_path
 from support.xlsx import Cells, Value, is_error, read_formulas, read_values
-from test_diff import many_inputs
 from test_diff_outputs import example_steps, hostile_book
 
 from planner.diff import Diff
