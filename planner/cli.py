@@ -1,7 +1,8 @@
 """The command line. Commands import what they need when they run, so that help is cheap.
 
 Data goes to standard output, words to standard error. Exit codes: 0 ok, 1 crash, 2 bad input or
-usage, 3 a check fails under --strict.
+usage, 3 a check fails under --strict or a rule of diff is broken, 4 two plans differ under
+--exit-code, 5 two plans cannot be compared.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import click
 
 from planner.cli_build import build, report, workbook
 from planner.cli_catalog import catalog
+from planner.cli_diff import diff
 from planner.cli_import import import_group
 from planner.cli_observe import observe
 from planner.cli_plan import explain, plan
@@ -77,6 +79,7 @@ for _command in (
     build,
     plan,
     explain,
+    diff,
     observe,
     workbook,
     report,

@@ -15,6 +15,7 @@ from planner.yamlfile import YamlFile
 
 Name = Annotated[StrictStr, Field(max_length=60)]
 Better = Literal["up", "down", "none"]
+DriverGroup = Literal["hardware", "precision", "workload", "model", "policy", "price"]
 
 
 def _text(value: Any) -> Any:
@@ -87,6 +88,7 @@ class FieldEntry(Part):
     optional: StrictBool = False
     default: Finite | None = None
     range: Annotated[tuple[float, float] | None, BeforeValidator(listed)] = None
+    driver: DriverGroup | None = None
 
     @model_validator(mode="after")
     def _only_of_plans(self) -> FieldEntry:

@@ -62,7 +62,7 @@ class MetricSet:
         content = MetricsFile.model_validate({k: v for k, v in data.items() if k not in beside})
         reading.add(file, content, origin="")
         reading.replaced = {k: (v[0], v[1]) for k, v in data.get("replaced", {}).items()}
-        found = cls._of(reading)
+        found = cls.of_reading(reading)
         origins = data.get("origins", {})
         return found.with_metrics(
             {
@@ -97,10 +97,11 @@ class MetricSet:
         reading = Reading()
         for index, (path, name) in enumerate(files):
             reading.add(*read_metrics_file(path, name), origin="" if index < builtin else path.name)
-        return cls._of(reading)
+        return cls.of_reading(reading)
 
     @classmethod
-    def _of(cls, reading: Reading) -> MetricSet:
+    def of_reading(cls, reading: Reading) -> MetricSet:
+        """The set of everything that was read. Raises InputError as :meth:`load`."""
         metrics = reading.checked()
         return cls(
             reading.fields, reading.constants, reading.tables, reading.variants, metrics,

@@ -80,12 +80,12 @@ class _Resolving:
             return word
         if (kind, record.id) not in self.facts:
             facts = self.catalog.facts(kind, record.id)
-            self.facts[kind, record.id] = {n: _placed(fact) for n, fact in facts.items()}
+            self.facts[kind, record.id] = {n: placed(fact) for n, fact in facts.items()}
             self.labels[kind, record.id] = record.label
             self.sources[kind, record.id] = sources_of(record)
             if kind == "model":
                 self.groups[record.id] = tuple(
-                    replace(group, facts={n: _placed(fact) for n, fact in group.facts.items()})
+                    replace(group, facts={n: placed(fact) for n, fact in group.facts.items()})
                     for group in self.catalog.groups(record.id)
                 )
         return record.id
@@ -331,7 +331,7 @@ def layout_id(layout: Mapping[str, float]) -> str:
     return f"tp{layout['tp']:.0f}" + "".join(others)
 
 
-def _placed(fact: Fact) -> Fact:
+def placed(fact: Fact) -> Fact:
     """The fact with its place as outputs name it: folder, kind and file, no machine path."""
     inside = "/".join(Path(fact.span.file).resolve().parts[-3:])
     return replace(fact, span=replace(fact.span, file=inside))

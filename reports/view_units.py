@@ -88,8 +88,15 @@ def with_unit(text: str, unit: str) -> str:
 def input_display(metrics: MetricSet, name: str) -> tuple[float, str, str, Kind]:
     """The same for an input or a constant."""
     base = metrics.unit_of(name)
-    text = _INPUT_BY_NAME.get(name) or _INPUT_DISPLAY.get(base, base)
+    text = _INPUT_BY_NAME.get(name) or _INPUT_DISPLAY.get(base) or _as_written(metrics, name, base)
     return _display(metrics.type_of(name), parse_unit(text))
+
+
+def _as_written(metrics: MetricSet, name: str, base: str) -> str:
+    """The unit in which people write an own input, such as ``ms`` or ``usd/gpu/h``."""
+    written = parse_unit(metrics.written_unit(name))
+    same = written.dimension == parse_unit(base).dimension
+    return written.text if same and written.factor != 1 else base
 
 
 def _display(kind: Type, unit: Unit) -> tuple[float, str, str, Kind]:

@@ -252,8 +252,11 @@ class Book:
             right=_HeaderFooterPart("&P of &N"),
         )
 
-    def save(self, path: Path, date: str, title: str, document: str) -> None:
-        """Write the book whole to a temporary name and move it into place."""
+    def save(self, path: Path, date: str, title: str, document: str, rider: str = "plan") -> None:
+        """Write the book whole to a temporary name and move it into place.
+
+        ``document`` is JSON that rides inside under the name ``rider``.
+        """
         raw = io.BytesIO()
         self.workbook.save(raw)
         package = Package.read(raw.getvalue())
@@ -269,7 +272,7 @@ class Book:
             package.set_stream(part, partial(insert_rows_xml, xml, placed))
         set_core(package, date, fitting(title))
         set_full_calc(package, True)
-        embed(package, "plan", xml_json(document).encode())
+        embed(package, rider, xml_json(document).encode())
         package.write(path)
 
 

@@ -1,0 +1,298 @@
+"""A comparison in the terminal: 80 columns, readable without colour."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from reports import numbers, palette
+from reports.text_diff_markdown import markdown
+from reports.text_diff_table import table
+from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffRow, DiffView, Line, Panel
+
+__all__ = ["markdown", "render"]
+
+_ROWS = 12
+_CASES = 12
+_INPUTS = 24
+
+
+def render(book: DiffBook, width: int, *, every: bool = False, colour: bool = False) -> str:
+    """Blocks of each step, the answer first.
+
+    Args:
+        book: what to show.
+        width: columns of the terminal.
+        every: all cases and figures, those within the tolerance too.
+        colour: mark better and worse by colour beside their words.
+    """
+    writer = _Writer(max(width, 40), colour)
+    if book.cards:
+        _along(writer, book)
+    for view in book.steps:
+        _step(writer, view, every)
+    return writer.text()
+
+
+def _along(writer: _Writer, book: DiffBook) -> None:
+    writer.line(f"{book.name}: {' -> '.join(book.cards)}", "bold")
+    if not book.along:
+        return
+    rows = [
+        [row.label + (f" ({row.unit})" if row.unit else ""), *map(_ascii, row.values)]
+        for row in book.along
+    ]
+    heads = ["", *book.cards]
+    case = ""
+    kept: list[list[str]] = []
+    for row, cells in zip(book.along, rows, strict=True):
+        if row.case != case:
+            case = row.case
+            kept.append([case])
+        kept.append(["  " + cells[0], *cells[1:]])
+    writer.table(heads, kept)
+    writer.blank()
+
+
+def _step(writer: _Writer, view: DiffView, every: bool) -> None:
+    writer.line(f"plan diff  {view.title}", "bold")
+    if view.unmoved:
+        writer.lines(view.banner, "! ", "bad")
+        writer.line(f"no change over the tolerance of {view.tolerance}")
+        _inputs(writer, view, every)
+        return
+    writer.lines(view.banner, "! ", "bad")
+    writer.line(view.verdict_line, view.verdict_tone)
+    writer.lines(view.breaches, "BROKEN RULE ", "bad")
+    _head(writer, view)
+    _lines(writer, view.lines)
+    _figures(writer, view, every)
+    for bridge in view.bridges:
+        if every or bridge.pair is None or bridge.pair == view.cases[0].pair:
+            _bridge(writer, bridge)
+    for panel in view.panels if every else view.panels[:1]:
+        _panel(writer, panel)
+    _doubts(writer, view)
+    _ranks(writer, view, every)
+    _inputs(writer, view, every)
+    _ending(writer, view)
+
+
+def _head(writer: _Writer, view: DiffView) -> None:
+    for label, old, new in view.head:
+        sign = "=" if old == new else "->"
+        writer.line(f"{label}: {old}" if old == new else f"{label}: {old} {sign} {new}", "muted")
+    writer.lines(view.paired, "", "muted")
+
+
+def _lines(writer: _Writer, lines: Sequence[Line]) -> None:
+    if not lines:
+        return
+    writer.heading("Lines crossed")
+    for one in lines:
+        detail = f", {_ascii(one.detail)}" if one.detail else ""
+        text = f"{one.label}: {one.old} -> {one.new}{detail} [{one.word}] {one.where}"
+        writer.lines([text], "! " if one.mark in ("worse", "unknown") else "  ", _tone(one.mark))
+
+
+def _tone(mark: str) -> str:
+    return {"better": "good", "worse": "bad", "unknown": "warn"}.get(mark, "")
+
+
+def _figures(writer: _Writer, view: DiffView, every: bool) -> None:
+    moved = [row for row in view.totals if every or row.mark != "same"]
+    if moved and len(view.cases) > 1:
+        writer.heading("The whole plan")
+        writer.rows(moved)
+    if len(view.cases) > 1:
+        _cases(writer, view, every)
+    shown = view.cases if every else view.cases[:1]
+    for case in shown:
+        _case(writer, case, every)
+
+
+def _cases(writer: _Writer, view: DiffView, every: bool) -> None:
+    writer.heading(f"Cases by {view.by}" if view.by else "Cases")
+    moved = [c for c in view.cases if every or c.mark != "same"]
+    limit = len(moved) if every else _CASES
+    rows = []
+    for case in moved[:limit]:
+        row = case.judged
+        cells = [_ascii(t) for t in (row.old, row.new, row.delta, row.percent)] if row else []
+        rows.append([case.label, *cells, case.word])
+    writer.table(["", "old", "new", "delta", "", ""], rows)
+    left = len(moved) - limit
+    same = len(view.cases) - len(moved)
+    notes = [f"{left} more that moved" if left > 0 else "", f"{same} ~ (unchanged)" if same else ""]
+    told = ", ".join(note for note in notes if note)
+    if told:
+        writer.line(f"{told}; --all lists every case", "muted")
+
+
+def _case(writer: _Writer, case: DiffCase, every: bool) -> None:
+    rows = list(case.rows) if every else list(case.moved)
+    if not rows:
+        return
+    writer.heading(f"Figures: {case.label}")
+    limit = len(rows) if every else _ROWS
+    writer.rows(rows[:limit])
+    left, same = len(rows) - limit, len(case.rows) - len(case.moved)
+    notes = [f"{left} more moved" if left > 0 else "", f"{same} ~" if same and not every else ""]
+    told = ", ".join(note for note in notes if note)
+    if told:
+        writer.line(f"{told} (--all lists them)", "muted")
+
+
+def _bridge(writer: _Writer, bridge: Bridge) -> None:
+    head = f"Why {bridge.label} {_ascii(bridge.total)} {bridge.unit}".rstrip()
+    writer.heading(f"{head}, {bridge.case}")
+    if bridge.refused:
+        writer.line(f"not divided: {bridge.refused}", "warn")
+        return
+    rows: list[list[str]] = [["old", _ascii(bridge.old), "", ""]]
+    for group in bridge.groups:
+        rows.append([group.label, _ascii(group.text), "", ""])
+        rows += [
+            [f"  {s.label}", _ascii(s.text), f"[{_ascii(s.low)} .. {_ascii(s.high)}]",
+             _ascii(s.change)]
+            for s in group.shares
+        ]  # fmt: skip
+    rows.append(["new", _ascii(bridge.new), "", ""])
+    writer.table(["", bridge.unit, "range", ""], rows, left=(2, 3))
+    writer.line(f"{bridge.method}; residual {_ascii(bridge.residual)}; {bridge.footing}", "muted")
+    if bridge.note:
+        writer.line(bridge.note, "muted")
+
+
+def _panel(writer: _Writer, panel: Panel) -> None:
+    writer.heading(f"Like for like, {panel.case}")
+    if not panel.rows:
+        writer.line(panel.note, "muted")
+        return
+    heads = ["", *(f"{label} ({unit})" if unit else label for label, unit in panel.heads)]
+    writer.table(heads, [[label, *map(_ascii, cells)] for label, cells in panel.rows])
+
+
+def _doubts(writer: _Writer, view: DiffView) -> None:
+    if not view.doubts:
+        return
+    writer.heading(f"How sure: {view.doubted}")
+    for one in view.doubts:
+        words = f"{one.owner} {one.label}".strip()
+        text = f"{words}: {_ascii(one.value)}, {one.confidence}: {_ascii(one.reach)}"
+        writer.lines([text], "  ")
+
+
+def _ranks(writer: _Writer, view: DiffView, every: bool) -> None:
+    if not view.ranks:
+        return
+    writer.heading(f"Ranks that changed, by {view.ranked}")
+    limit = len(view.ranks) if every else _CASES
+    writer.table(["", "old", "new"], [[r.label, r.old, r.new] for r in view.ranks[:limit]])
+    if len(view.ranks) > limit:
+        writer.line(f"{len(view.ranks) - limit} more (--all lists them)", "muted")
+
+
+def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
+    for title, rows in (("Inputs changed", view.inputs), ("Corrections", view.corrections)):
+        if not rows:
+            continue
+        writer.heading(title)
+        limit = len(rows) if every else _INPUTS
+        group = ""
+        for row in rows[:limit]:
+            if row.group != group:
+                group = row.group
+                writer.line(group)
+            owner = f" ({row.owner})" if row.owner else ""
+            often = (
+                f" in {row.count} cases" if row.count > 1 and len(view.cases) > row.count else ""
+            )
+            change = f"{_ascii(row.old)} -> {_ascii(row.new)} {row.unit}".rstrip()
+            basis = row.basis if every else row.brief
+            writer.lines([f"{row.label}{owner}: {change}{often}; {basis}".rstrip("; ")], "  ")
+        if len(rows) > limit:
+            writer.line(f"{len(rows) - limit} more (--all lists them)", "muted")
+    if view.formulas:
+        writer.lines([f"computed otherwise today: {', '.join(view.formulas)}"], "")
+
+
+def _ending(writer: _Writer, view: DiffView) -> None:
+    for word, labels in (("only in the new plan", view.added), ("only in the old", view.removed)):
+        if labels:
+            writer.blank()
+            more = f" and {len(labels) - _CASES} more" if len(labels) > _CASES else ""
+            writer.lines([f"{word}: {'; '.join(labels[:_CASES])}{more}"], "")
+    for word, names in zip(("old", "new"), view.only, strict=True):
+        if names:
+            writer.lines([f"metrics of the {word} plan alone: {', '.join(names)}"], "", "muted")
+
+
+def _ascii(text: str) -> str:
+    """Signs that a terminal of any kind shows: minus, none, arrow."""
+    for sign, plain in ((numbers.MINUS, "-"), (numbers.NOT_APPLICABLE, "-"), ("→", "->")):
+        text = text.replace(sign, plain)
+    return text
+
+
+class _Writer:
+    """Collects lines of at most so many columns."""
+
+    def __init__(self, width: int, colour: bool) -> None:
+        self.width, self.colour = width, colour
+        self.out: list[Text] = []
+
+    def line(self, text: str, tone: str = "") -> None:
+        self.lines([text], "", tone)
+
+    def lines(self, texts: Iterable[str], mark: str = "", tone: str = "") -> None:
+        style = "bold" if tone == "bold" else palette.TERMINAL.get(tone, "")
+        for text in map(_ascii, texts):
+            wrapped = textwrap.wrap(
+                text, self.width - len(mark), break_on_hyphens=False, subsequent_indent="  "
+            )
+            for number, part in enumerate(wrapped or [""]):
+                self.out.append(Text((mark if not number else " " * len(mark)) + part, style))
+
+    def heading(self, text: str) -> None:
+        self.blank()
+        self.line(text, "bold")
+
+    def blank(self) -> None:
+        if self.out and self.out[-1].plain:
+            self.out.append(Text(""))
+
+    def rows(self, rows: Sequence[DiffRow]) -> None:
+        """Metrics, one a line: old, new, change, per cent, mark."""
+        cells = [
+            [row.label + (f" ({row.unit})" if row.unit else ""), _ascii(row.old), _ascii(row.new),
+             _ascii(row.delta), _ascii(row.percent), row.word]
+            for row in rows
+        ]  # fmt: skip
+        self.table(["", "old", "new", "delta", "", ""], cells, left=(5,))
+
+    def table(
+        self, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()
+    ) -> None:
+        """Aligned columns; see ``text_diff_table``."""
+        for text, word in table(heads, rows, self.width, left):
+            self.out.append(Text(text, "dim" if word == "head" else _mark_style(word)))
+
+    def text(self) -> str:
+        if not self.colour:
+            return "\n".join(line.plain.rstrip() for line in self.out) + "\n"
+        console = Console(
+            width=self.width + 1, force_terminal=True, color_system="standard", highlight=False,
+            legacy_windows=False, markup=False, emoji=False, _environ={},
+        )  # fmt: skip
+        with console.capture() as capture:
+            for line in self.out:
+                console.print(line, no_wrap=True)
+        return capture.get()
+
+
+def _mark_style(word: str) -> str:
+    return palette.TERMINAL.get({"better": "good", "worse": "bad"}.get(word, ""), "")

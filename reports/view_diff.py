@@ -1,0 +1,333 @@
+"""Comparisons for people: one view from which terminal, Markdown, page and workbook are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from planner.diff import Delta, Diff
+from planner.diff_lines import Crossing
+from planner.diff_policy import Breach
+from planner.diff_restate import catalog_hash, formula_hash
+from planner.metrics import MetricSet
+from planner.planning import Plan, Value
+from reports import numbers
+from reports.view_axes import Axes
+from reports.view_diff_bridge import bridge_of
+from reports.view_diff_evidence import Evidence
+from reports.view_diff_parts import (
+    Bridge,
+    DiffBook,
+    DiffCase,
+    DiffRow,
+    DiffView,
+    GenerationRow,
+    Line,
+    RankRow,
+)
+from reports.view_grid import Kind, Tone, text_of
+from reports.view_layout import LAYOUT, STEPS, SUMMARY
+from reports.view_units import clean, column_decimals, metric_display
+
+__all__ = ["DiffBook", "DiffView", "book_of", "diff_view"]
+
+_NONE = numbers.NOT_APPLICABLE
+_GAIN = {"better": 0, "worse": 1, "changed": 2, "unknown": 3, "same": 4}
+
+
+def diff_view(found: Diff, breaches: Sequence[Breach] = ()) -> DiffView:
+    """The view of one comparison; ``breaches``: rules that it broke."""
+    return _Viewing(found).view(breaches)
+
+
+def book_of(
+    steps: Sequence[Diff], breaches: Sequence[Sequence[Breach]] = (), cards: Sequence[str] = ()
+) -> DiffBook:
+    """One comparison, or the consecutive ones along a line of ``cards`` (their labels)."""
+    broken = list(breaches) or [()] * len(steps)
+    views = tuple(diff_view(d, b) for d, b in zip(steps, broken, strict=True))
+    along = tuple(_along(steps)) if cards else ()
+    name = views[0].name if not cards else clean(steps[0].sides.new.name)
+    return DiffBook(name, views, tuple(clean(c) for c in cards), along)
+
+
+class _Viewing:
+    def __init__(self, found: Diff) -> None:
+        self.found, self.sides = found, found.sides
+        self.metrics: MetricSet = found.sides.new.metrics
+        self.olds, self.news = _labels(found.sides.old), _labels(found.sides.new)
+        self.evidence = Evidence(found, self.label)
+        self.shown = _reading_order(found)
+
+    def view(self, breaches: Sequence[Breach]) -> DiffView:
+        found, old, new = self.found, self.sides.old, self.sides.new
+        cases = self.cases()
+        totals = tuple(_row(d, 0) for d in found.totals.values())
+        bridges = self.bridges()
+        by = found.deltas.get(found.by)
+        return DiffView(
+            name=clean(f"{old.name}-{new.name}" if old.name != new.name else new.name),
+            title=f"{_called(old, new)} → {_called(new, old)}",
+            head=tuple(_head(old, new)),
+            banner=tuple(self.banner()),
+            verdict_line=self.verdict(bridges),
+            verdict_tone=self.tone(),
+            unmoved=not found.moved,
+            paired=tuple(clean(line) for line in found.pairing.lines),
+            by=_with_unit(by) if by else "",
+            tolerance=f"{found.options.tolerance * 100:g} %",
+            cases=cases,
+            totals=totals,
+            lines=self.lines(),
+            bridges=bridges,
+            panels=tuple(self.evidence.panels()),
+            doubts=tuple(self.evidence.doubt(d) for d in found.doubts),
+            doubted=self.evidence.doubted(),
+            ranks=self.ranks(),
+            ranked=_with_unit(by) if by else "",
+            inputs=self.evidence.inputs(),
+            corrections=tuple(self.evidence.corrections()),
+            formulas=tuple(clean(self.sides.metrics.label_of(n)) for n in found.formulas),
+            added=tuple(self.news[j] for j in found.pairing.added),
+            removed=tuple(self.olds[i] for i in found.pairing.removed),
+            only=tuple(tuple(side) for side in found.only),  # type: ignore[arg-type]
+            breaches=tuple(self.breach(b) for b in breaches),
+        )
+
+    # ---- head ----------------------------------------------------------------------------------
+
+    def banner(self) -> Iterable[str]:
+        for wall in self.found.barriers:
+            yield clean(f"COMPARED BY FORCE: {wall}")
+        for warning in self.found.warnings:
+            yield clean(warning)
+
+    def verdict(self, bridges: Sequence[Bridge]) -> str:
+        counts = self.found.counts
+        total = len(self.sides.pairs)
+        words = {"better": "better", "worse": "worse", "changed": "changed otherwise",
+                 "unknown": "unknown", "same": "unchanged"}  # fmt: skip
+        parts = [f"{counts[mark]} {word}" for mark, word in words.items() if counts.get(mark)]
+        line = f"{total} case{'s' * (total != 1)}: {', '.join(parts)}"
+        fits = [c for c in self.found.crossings if c.kind == "verdict"]
+        now = sum(c.new == "fits" for c in fits)
+        for count, word in ((now, "now fit"), (len(fits) - now, "no longer fit")):
+            line += f"; {count} {word}" if count else ""
+        binding = sum(c.metric == "binding" for c in self.found.crossings)
+        line += f"; what binds changed in {binding}" if binding else ""
+        for bridge in self._told(bridges):
+            line += f"; {bridge.label} {bridge.old} → {bridge.new} {bridge.unit}".rstrip()
+            line += f" ({bridge.percent})" if bridge.percent != _NONE else ""
+        return line + "."
+
+    @staticmethod
+    def _told(bridges: Sequence[Bridge]) -> Sequence[Bridge]:
+        """Figures that the verdict names: of the whole plan, else of the only pair."""
+        plan = [b for b in bridges if b.pair is None]
+        pairs = {b.pair for b in bridges}
+        return [b for b in (plan or (bridges if len(pairs) == 1 else []))][-2:]
+
+    def tone(self) -> Tone:
+        counts = self.found.counts
+        if counts.get("worse"):
+            return "bad" if not counts.get("better") else "warn"
+        return "good" if counts.get("better") else ""
+
+    # ---- figures -------------------------------------------------------------------------------
+
+    def cases(self) -> tuple[DiffCase, ...]:
+        """All pairs, those that were explained first, then the others by how they fare."""
+        found = self.found
+        first = {w.pair: i for i, w in enumerate(found.whys) if w.pair is not None}
+        places = sorted(
+            range(len(self.sides.pairs)),
+            key=lambda p: (p not in first, first.get(p, 0), _GAIN[found.statuses[p]], p),
+        )
+        return tuple(self.case(p) for p in places)
+
+    def case(self, place: int) -> DiffCase:
+        i, j = self.sides.pairs[place]
+        deltas = self.found.deltas
+        judged = _row(deltas[self.found.by], place) if self.found.by in deltas else None
+        return DiffCase(
+            place, self.label(place), clean(self.sides.old.cases[i].id),
+            clean(self.sides.new.cases[j].id), self.found.statuses[place], judged,
+            lambda: tuple(_row(deltas[n], place) for n in self.shown),
+        )  # fmt: skip
+
+    def label(self, place: int) -> str:
+        return self.news[self.sides.pairs[place][1]]
+
+    def bridges(self) -> tuple[Bridge, ...]:
+        whys = sorted(self.found.whys, key=lambda w: w.pair is not None)
+        return tuple(
+            bridge_of(self.found, w, "the whole plan" if w.pair is None else self.label(w.pair))
+            for w in whys
+        )
+
+    # ---- lines ---------------------------------------------------------------------------------
+
+    def lines(self) -> tuple[Line, ...]:
+        """Crossings that are alike are one line with a count."""
+        alike: dict[tuple[object, ...], list[Crossing]] = {}
+        for one in self.found.crossings:
+            if one.metric in STEPS:
+                continue
+            known = (
+                (one.old is None, one.new is None) if one.kind == "known" else (one.old, one.new)
+            )
+            alike.setdefault((one.kind, one.metric, known), []).append(one)
+        return tuple(self.line(group) for group in alike.values())
+
+    def line(self, group: Sequence[Crossing]) -> Line:
+        one = group[0]
+        places = [c.pair for c in group if c.pair is not None]
+        where = "the whole plan" if not places else self.label(places[0])
+        if len(places) > 1:
+            where = f"{len(places)} of {len(self.sides.pairs)} cases, such as {where}"
+        old, new = (self.word(one, v) for v in (one.old, one.new))
+        detail = self.detail(one) if len(places) == 1 else ""
+        return Line(clean(one.label), old, new, one.mark, where, detail, len(group))
+
+    def word(self, one: Crossing, value: Value) -> str:
+        if one.kind == "known":
+            return numbers.UNKNOWN if value is None else "known"
+        return numbers.UNKNOWN if value is None else clean(text_of(value, "word"))
+
+    def detail(self, one: Crossing) -> str:
+        if not one.detail or one.pair is None:
+            return ""
+        value = self.sides.new.value(one.detail, self.sides.pairs[one.pair][1])
+        factor, unit, _, kind = metric_display(self.metrics.metrics[one.detail])
+        if not isinstance(value, float):
+            return ""
+        text = text_of(abs(value) / factor, kind)
+        return f"{text} {unit} {'to spare' if value >= 0 else 'short'}"
+
+    def ranks(self) -> tuple[RankRow, ...]:
+        return tuple(
+            RankRow(clean(r.question), self.label(r.pair), _rank(r.old, r.old_tied),
+                    _rank(r.new, r.new_tied))
+            for r in self.found.ranks
+        )  # fmt: skip
+
+    # ---- rules -----------------------------------------------------------------------------------
+
+    def breach(self, one: Breach) -> str:
+        where = "the whole plan" if one.pair is None else self.label(one.pair)
+        delta = self.found.deltas.get(one.rule.metric) or self.found.totals[one.rule.metric]
+        row = _row(delta, one.pair or 0)
+        change = f"{row.old} → {row.new} {row.unit}".rstrip()
+        percent = f" ({row.percent})" if row.percent not in ("", _NONE) else ""
+        return clean(f"{one.rule.text}: {where}: {row.label} {change}{percent}")
+
+
+# ---- rows --------------------------------------------------------------------------------------
+
+
+def _reading_order(found: Diff) -> list[str]:
+    """Figures of a case: the explained ones, the summary, own ones, then by table."""
+    layout = [n for names in LAYOUT.values() for n in names]
+    known = [n for n in found.deltas if n not in STEPS]
+    first = [n for n in (*found.explained, *SUMMARY, found.by) if n in known]
+    later = sorted(known, key=lambda n: layout.index(n) if n in layout else len(layout))
+    own = [n for n in known if found.deltas[n].metric.origin]
+    return list(dict.fromkeys([*first, *own, *later]))
+
+
+def _labels(plan: Plan) -> list[str]:
+    """Every case by the axes that vary in its plan; where none does, by its model."""
+    axes = Axes(plan)
+    return [" · ".join(axes.parts(c, axes.varying or axes.all[:1])) for c in plan.cases]
+
+
+def _row(delta: Delta, place: int) -> DiffRow:
+    metric = delta.metric
+    factor, unit, _, kind = metric_display(metric)
+    raw = [v / factor if isinstance(v, float) else v for v in (delta.old[place], delta.new[place])]
+    places = column_decimals(raw, kind)
+    old, new = (clean(text_of(v, kind, places)) for v in raw)
+    change = delta.changes[place]
+    moved = None if change is None else change / factor
+    return DiffRow(
+        metric.name, clean(metric.label), unit, kind, places, old, new,
+        _delta_text(moved, kind, places), _percent(delta.old[place], change),
+        delta.marks[place], raw[0], raw[1], moved, clean(metric.entry.why),
+        metric.entry.better,
+    )  # fmt: skip
+
+
+def _delta_text(change: float | None, kind: Kind, places: int) -> str:
+    if change is None:
+        return _NONE
+    if kind == "share":  # points, so that nobody takes them for a relative change
+        return numbers.fixed(change * 100, places, kind="change") + " pp"
+    return numbers.fixed(change, places, kind="change")
+
+
+def _percent(old: Value, change: float | None) -> str:
+    """The relative change; there is none from nothing, or from a shortfall."""
+    if change is None or not isinstance(old, float) or old <= 0:
+        return _NONE
+    return numbers.fixed(change / old, 1, kind="change_share")
+
+
+def _with_unit(delta: Delta) -> str:
+    unit = metric_display(delta.metric)[1]
+    return clean(delta.metric.label) + (f" ({unit})" if unit else "")
+
+
+def _rank(rank: int | None, tied: bool) -> str:
+    return numbers.UNKNOWN if rank is None else f"{rank}{'=' if tied else ''}"
+
+
+def _called(plan: Plan, other: Plan) -> str:
+    """The name of a plan; where both bear the same one, with its card."""
+    if plan.name != other.name:
+        return clean(plan.name)
+    gpus = list(dict.fromkeys(case.gpu for case in plan.cases))
+    others = {case.gpu for case in other.cases}
+    if set(gpus) != others and len(gpus) == 1:
+        return clean(f"{plan.name} ({gpus[0]})")
+    return clean(plan.name)
+
+
+def _head(old: Plan, new: Plan) -> Iterable[tuple[str, str, str]]:
+    for key, label in (("title", "Title"), ("as_of", "As of"), ("owner", "Owner")):
+        yield label, clean(old.inputs.scenario[key]), clean(new.inputs.scenario[key])
+    yield "Formulas", formula_hash(old.metrics), formula_hash(new.metrics)
+    yield "Catalog figures", catalog_hash(old), catalog_hash(new)
+    yield "Cases", str(len(old.cases)), str(len(new.cases))
+
+
+def _along(steps: Sequence[Diff]) -> Iterable[GenerationRow]:
+    """The explained figures of every case along the line of cards."""
+    first = steps[0]
+    names = [n for n in dict.fromkeys([*first.explained, first.by]) if n in first.deltas]
+    labels = _labels(first.sides.new)
+    for place, (_, j) in enumerate(first.sides.pairs):
+        chain = _chain(steps, place)
+        told: list[tuple[str, ...]] = []
+        for name in names if chain else ():
+            metric = first.sides.new.metrics.metrics[name]
+            factor, unit, _, kind = metric_display(metric)
+            raw = [v / factor if isinstance(v, float) else v for v in chain[name]] if chain else []
+            places = column_decimals(raw, kind)
+            texts = tuple(clean(text_of(v, kind, places)) for v in raw)
+            if name == first.by and name not in first.explained and texts in told:
+                continue  # on one GPU the figure per GPU says the same again
+            told.append(texts)
+            yield GenerationRow(labels[j], clean(metric.label), unit, texts, tuple(raw))
+
+
+def _chain(steps: Sequence[Diff], place: int) -> dict[str, list[Value]]:
+    """The values of one case through all steps; nothing where the case is lost on the way."""
+    found: dict[str, list[Value]] = {}
+    case = steps[0].sides.pairs[place][0]
+    for step in steps:
+        at = next((p for p, (i, _) in enumerate(step.sides.pairs) if i == case), None)
+        if at is None:
+            return {}
+        for name, delta in step.deltas.items():
+            found.setdefault(name, [delta.old[at]]).append(delta.new[at])
+        case = step.sides.pairs[at][1]
+    return found

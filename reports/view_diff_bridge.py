@@ -1,0 +1,213 @@
+"""A divided difference as a bridge whose printed parts add up to the printed total."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
+
+from planner.diff import Diff
+from planner.diff_drivers import GROUPS
+from planner.diff_shares import weights_of
+from planner.diff_why import Bundle, Part, Why
+from reports import numbers
+from reports.view_diff_parts import Bridge, Mixing, Share, ShareGroup
+from reports.view_grid import Kind, text_of
+from reports.view_units import clean, input_display, metric_display
+
+METHODS = {
+    "owen": "Owen values", "shapley": "Shapley values", "sequential": "one after the other",
+}  # fmt: skip
+CORRECTIONS, CASES = "method", "cases"
+_FULL_DIGITS = 1000
+MOST_LIVE = 6
+"""Drivers that a workbook divides singly: 64 rows of mixtures."""
+
+
+def apportion(parts: Sequence[float], total: float, decimals: int) -> list[float]:
+    """Round parts so that they add up to the rounded total (largest remainder).
+
+    A part of exactly 0 stays 0: it takes no remainder.
+    """
+    step = Decimal(1).scaleb(-decimals)
+    exact = [Decimal(repr(float(p))) / step for p in parts]
+    floors = [e.to_integral_value(ROUND_FLOOR) for e in exact]
+    goal = (Decimal(repr(float(total))) / step).to_integral_value(ROUND_HALF_UP)
+    left = int(goal - sum(floors))
+    takers = sorted((i for i, e in enumerate(exact) if e), key=lambda i: (floors[i] - exact[i], i))
+    # Rounding of the sum may leave a unit more than there are parts, or one too few.
+    for turn in range(abs(left) if takers else 0):
+        place = takers[turn % len(takers)] if left > 0 else takers[-1 - turn % len(takers)]
+        floors[place] += 1 if left > 0 else -1
+    return [float(f * step) for f in floors]
+
+
+def bridge_of(found: Diff, why: Why, case: str) -> Bridge:
+    """One bridge. ``case`` is the name of the pair, or words for the whole plan."""
+    metric = found.sides.metrics.metrics[why.metric]
+    factor, unit, _, kind = metric_display(metric)
+    total = None if why.total is None else why.total / factor
+    raw = [b.share / factor for b in why.bundles]
+    extras = _extras(why, factor)
+    decimals = _decimals(kind, [p.share / factor for b in why.bundles for p in b.parts], total)
+    shares = [*raw, *(share for _, _, share in extras)]
+    rounded = apportion(shares, total or 0.0, decimals) if not why.refused else []
+    groups = [
+        _group(found, bundle, amount, factor, kind, decimals)
+        for bundle, amount in zip(why.bundles, rounded, strict=False)
+    ]
+    groups += [
+        ShareGroup(word, label, _signed(amount, kind, decimals), share, ())
+        for (word, label, share), amount in zip(extras, rounded[len(raw) :], strict=False)
+    ]
+    old, new = (v / factor if isinstance(v, float) else v for v in (why.old, why.new))
+    return Bridge(
+        why.metric, clean(metric.label), unit, case, why.pair, _method(why),
+        text_of(old, kind), text_of(new, kind),
+        numbers.UNKNOWN if total is None else _signed(total, kind, _whole(total, decimals)),
+        _percent(why), decimals, old, new, total, tuple(groups), _residual(why, factor),
+        _footing(why), clean(why.note), clean(why.refused), kind,
+        metric.entry.better, _mixing(why, factor),
+    )  # fmt: skip
+
+
+def _extras(why: Why, factor: float) -> list[tuple[str, str, float]]:
+    """Parts that are no driver: corrections of saved plans, added and removed cases."""
+    rows = []
+    correction = sum(why.corrections) / factor
+    if correction:
+        rows.append((CORRECTIONS, "Method & data corrections", correction))
+    if why.cases:
+        rows.append((CASES, "Cases added or removed", why.cases / factor))
+    return rows
+
+
+def _group(
+    found: Diff, bundle: Bundle, amount: float, factor: float, kind: Kind, decimals: int
+) -> ShareGroup:
+    raw = [p.share / factor for p in bundle.parts]
+    shares = tuple(
+        _share(found, part, value, factor, kind, decimals)
+        for part, value in zip(bundle.parts, apportion(raw, amount, decimals), strict=True)
+    )
+    text = _signed(amount, kind, decimals)
+    return ShareGroup(bundle.id, bundle.label, text, bundle.share / factor, shares)
+
+
+def _share(
+    found: Diff, part: Part, value: float, factor: float, kind: Kind, decimals: int
+) -> Share:
+    low, high = (numbers.show(_tidy(x / factor), _plain(kind)) for x in (part.low, part.high))
+    return Share(
+        part.driver.id, clean(part.driver.label), _signed(value, kind, decimals),
+        part.share / factor, low, high, _change(found, part),
+    )  # fmt: skip
+
+
+def _change(found: Diff, part: Part) -> str:
+    """What changed, in the unit that it is shown in: ``79.2 → 178 GiB/GPU``."""
+    metrics = found.sides.metrics
+    if not part.shown:
+        return f"{clean(str(part.old))} → {clean(str(part.new))}"
+    if part.shown in metrics.metrics:
+        factor, unit, _, kind = metric_display(metrics.metrics[part.shown])
+    else:
+        factor, unit, _, kind = input_display(metrics, part.shown)
+    shown = [v / factor if isinstance(v, float) else v for v in (part.old, part.new)]
+    old, new = (clean(text_of(v, kind)) for v in shown)
+    return f"{old} → {new} {unit}".rstrip()
+
+
+def _plain(kind: Kind) -> numbers.Kind:
+    return "share" if kind == "share" else "ratio" if kind == "ratio" else "figure"
+
+
+def _tidy(value: float) -> float:
+    """Without the dust of adding: a range of whole numbers reads as whole numbers."""
+    return round(value) if abs(value - round(value)) <= 1e-9 * max(1.0, abs(value)) else value
+
+
+def _signed(value: float, kind: Kind, decimals: int) -> str:
+    return numbers.fixed(value, decimals, kind="change_share" if kind == "share" else "change")
+
+
+def _whole(value: float, decimals: int) -> int:
+    return 0 if value == int(value) else decimals
+
+
+def _decimals(kind: Kind, parts: Sequence[float], total: float | None) -> int:
+    """As many as a column of the parts needs; one at least where small parts are not whole."""
+    values = [*(_tidy(p) for p in parts), total or 0.0]
+    if kind == "share":
+        return numbers.decimals_for(values, "share")
+    places = numbers.decimals_for(values)
+    broken = any(v != int(v) for v in values)
+    small = max(abs(v) for v in values) < _FULL_DIGITS
+    return max(places, 1) if broken and small else places
+
+
+def _mixing(why: Why, factor: float) -> Mixing | None:
+    """The mixtures that a workbook can divide: of single drivers, or of whole groups."""
+    if why.refused or not why.active:
+        return None
+    order = [why.active.index(d) for d in why.order if d in why.active]
+    known = dict(zip(why.masks, why.values, strict=True))
+    parts = {p.driver.id: p.driver for b in why.bundles for p in b.parts}
+    drivers = [(d, clean(parts[d].label), parts[d].group) for d in why.active]
+    groups = _grouped([group for _, _, group in drivers])
+    by_group = len(drivers) > MOST_LIVE
+    if by_group and why.method != "owen":
+        return None
+    if by_group:
+        whole = [sum(1 << i for i in members) for members in groups]
+        names = [drivers[members[0]][2] for members in groups]
+        drivers = [(name, GROUPS[name], name) for name in names]
+        masks = [sum(w for i, w in enumerate(whole) if m >> i & 1) for m in range(2 ** len(whole))]
+        groups = tuple((i,) for i in range(len(whole)))
+    else:
+        masks = list(range(2 ** len(drivers)))
+    if any(mask not in known for mask in masks):
+        return None
+    if why.method == "shapley":
+        groups = tuple((i,) for i in range(len(drivers)))
+    weights = weights_of(groups, why.method, order)
+    shift = known[0] - float(why.old or 0), known[masks[-1]] - float(why.new or 0)
+    return Mixing(
+        tuple(drivers), groups, tuple(order), tuple(known[m] / factor for m in masks),
+        tuple(tuple(row) for row in weights.tolist()), by_group,
+        (shift[0] / factor, shift[1] / factor),
+    )  # fmt: skip
+
+
+def _grouped(words: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(i for i, word in enumerate(words) if word == group) for group in dict.fromkeys(words)
+    )
+
+
+def _percent(why: Why) -> str:
+    """The relative change; there is none from nothing, or from a shortfall."""
+    if why.total is None or not isinstance(why.old, float) or why.old <= 0:
+        return numbers.NOT_APPLICABLE
+    return numbers.fixed(why.total / why.old, 1, kind="change_share")
+
+
+def _method(why: Why) -> str:
+    words = METHODS[why.method]
+    return f"{words}: {', '.join(why.order)}" if why.order else words
+
+
+def _residual(why: Why, factor: float) -> str:
+    """The check: 0 where only rounding of the last bit is left."""
+    total = abs(why.total or 0.0)
+    scale = max([total, *(abs(p.share) for b in why.bundles for p in b.parts)])
+    if abs(why.residual) <= 1e-9 * max(scale, 1e-300):
+        return "0"
+    return numbers.show(why.residual / factor, "change")
+
+
+def _footing(why: Why) -> str:
+    orders = "all orders" if why.exact else "orders that keep groups together"
+    words = f"{why.mixtures:,} mixtures, ranges over {orders}"
+    if why.infeasible:
+        words += f"; {why.infeasible:,} of them are no case that a scenario would plan"
+    return words

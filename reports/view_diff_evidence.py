@@ -1,0 +1,128 @@
+"""What a comparison rests on, for people: changed inputs, corrections, like for like, doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from planner.diff import Diff
+from planner.diff_drivers import GROUPS
+from planner.diff_inputs import Stand
+from planner.diff_panels import Doubt
+from planner.planning import Value
+from reports.view_diff_parts import DoubtRow, InputRow, Panel
+from reports.view_grid import Kind, text_of
+from reports.view_units import clean, column_decimals, input_display, metric_display
+
+
+class Evidence:
+    """Draws the blocks below the figures; ``label`` names a pair."""
+
+    def __init__(self, found: Diff, label: Callable[[int], str]) -> None:
+        self.found, self.sides, self.label = found, found.sides, label
+
+    def inputs(self) -> tuple[InputRow, ...]:
+        """Changed inputs, by group."""
+        rows = []
+        for one in self.found.inputs:
+            factor, unit, kind = self._input_display(one.name)
+            old, new = (self._input(v, factor, kind) for v in (one.old.value, one.new.value))
+            owner = _both(one.old.owner, one.new.owner)
+            bases = _basis(one.old, one.new), _basis(one.old, one.new, 1)
+            rows.append(
+                InputRow(
+                    GROUPS[one.group], clean(one.label), unit, old, new, owner, *bases, one.pairs,
+                    one.name,
+                )
+            )  # fmt: skip
+        return tuple(rows)
+
+    def _input_display(self, name: str) -> tuple[float, str, Kind]:
+        if name not in self.sides.metrics.fields:
+            return 1.0, "", "word"
+        factor, unit, _, kind = input_display(self.sides.metrics, name)
+        return factor, unit, kind
+
+    @staticmethod
+    def _input(value: Value, factor: float, kind: Kind) -> str:
+        return clean(text_of(value / factor if isinstance(value, float) else value, kind))
+
+    def corrections(self) -> Iterable[InputRow]:
+        """Catalog figures that a saved plan took otherwise."""
+        for one in self.found.facts:
+            factor, unit, kind = self._input_display(one.name)
+            old, new = (
+                self._input(float(v) if isinstance(v, int | float) and not isinstance(v, bool)
+                            else v, factor, kind)
+                for v in (one.old, one.new)
+            )  # fmt: skip
+            label = clean(self.sides.metrics.label_of(one.name)) if (
+                one.name in self.sides.metrics.fields) else one.name  # fmt: skip
+            titles = "; ".join(clean(s.title) for s in one.sources) or "no source on record"
+            owner = clean(f"{one.word} ({one.side} plan)")
+            yield InputRow(
+                "Method & data", label, unit, old, new, owner, titles, titles, 1, one.name
+            )
+
+    def panels(self) -> Iterable[Panel]:
+        """Like for like, a panel for each explained pair."""
+        for panel in self.found.panels:
+            heads, columns, formats, raw = [], [], [], []
+            for index, name in enumerate(panel.metrics):
+                factor, unit, _, kind = metric_display(self.sides.metrics.metrics[name])
+                values = [None if (v := row.values[index]) is None else v / factor
+                          for row in panel.rows]  # fmt: skip
+                places = column_decimals(values, kind)
+                heads.append((clean(self.sides.metrics.label_of(name)), unit))
+                columns.append([text_of(v, kind, places) for v in values])
+                formats.append((kind, places))
+                raw.append(values)
+            rows = tuple(
+                (clean(row.label) + (" (no such case)" if row.infeasible else ""),
+                 tuple(column[i] for column in columns))
+                for i, row in enumerate(panel.rows)
+            )  # fmt: skip
+            yield Panel(
+                self.label(panel.pair), tuple(heads), rows, clean(panel.note), tuple(formats),
+                tuple(tuple(column[i] for column in raw) for i in range(len(rows))),
+            )  # fmt: skip
+
+    def doubted(self) -> str:
+        """The case that the uncertain facts are about."""
+        main = self.found.main
+        return self.label(main) if self.found.doubts and main is not None else ""
+
+    def doubt(self, one: Doubt) -> DoubtRow:
+        """One uncertain fact."""
+        factor, unit, kind = self._input_display(one.name)
+        value = f"{self._input(one.stand.value, factor, kind)} {unit}".rstrip()
+        reach = "no range on record"
+        if one.low is not None and one.high is not None:
+            scale, words, _, shown = metric_display(self.sides.metrics.metrics[one.metric])
+            low, high = (text_of(v / scale, shown) for v in (one.low, one.high))
+            span = low if low == high else f"{low} to {high}"
+            label = clean(self.sides.metrics.label_of(one.metric))
+            reach = f"{label} {span} {words} over {len(one.readings)} readings".replace("  ", " ")
+        titles = "; ".join(clean(s.title) for s in one.stand.sources)
+        return DoubtRow(
+            one.side, clean(one.owner), clean(one.label), value, clean(one.stand.confidence),
+            reach, titles or clean(one.stand.note),
+        )  # fmt: skip
+
+
+def _both(old: str, new: str) -> str:
+    return clean(old if old == new else f"{old} → {new}")
+
+
+def _basis(old: Stand, new: Stand, most: int = 0) -> str:
+    """Confidence and sources of both values, said once where they are the same."""
+    before, after = _stand(old, most), _stand(new, most)
+    return before if before == after else f"{before or 'unknown'} → {after or 'unknown'}"
+
+
+def _stand(one: Stand, most: int) -> str:
+    if one.value is None:
+        return "not on record"
+    titles = [clean(s.title) for s in one.sources]
+    more = f" and {len(titles) - most} more" if most and len(titles) > most else ""
+    words = "; ".join(titles[: most or None]) + more
+    return f"{clean(one.confidence)}, {words or clean(one.place.rpartition('/')[2])}".strip(", ")

@@ -1,0 +1,214 @@
+"""The workbook of a comparison: figures, bridges and mixtures live, and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from planner.saved import product_version
+from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffView, InputRow
+from reports.workbook import styles
+from reports.workbook.diff_bridge import Live, bridge_sheet
+from reports.workbook.diff_figures import (
+    Figures,
+    cases_sheet,
+    cell,
+    figures_sheet,
+    mark_rules,
+    number_format,
+)
+from reports.workbook.diff_mixtures import mixtures_sheet
+from reports.workbook.rows_text import decoded
+from reports.workbook.tables import FIRST, Book, TableColumn, fit_pages, quote
+
+COVER, MIXTURES = "Cover", "Mixtures"
+_CASES = 20
+"""Cases whose every figure stands on a sheet; all of them stand on Cases."""
+
+
+def write(book: DiffBook, path: Path, date: str, document: str) -> None:
+    """Write the workbook of one comparison, or of the steps along a line of cards.
+
+    Args:
+        book: what to show.
+        path: the file to write, whole or not at all.
+        date: the day of the newer plan, for the document's properties.
+        document: the comparison as JSON, which rides inside.
+    """
+    out = Book()
+    out.sheet(COVER, book.name, "A comparison of capacity plans with live formulas.", "front")
+    checks: list[str] = []
+    for number, view in enumerate(book.steps, 1):
+        checks += _Step(out, view, f" {number}" if len(book.steps) > 1 else "").write()
+    _order(out)
+    _cover(out, book, checks)
+    out.save(path, date, book.name, document, rider="diff")
+
+
+class _Step:
+    """The sheets of one comparison; ``mark`` tells the steps of a line of cards apart."""
+
+    def __init__(self, book: Book, view: DiffView, mark: str) -> None:
+        self.book, self.view, self.mark = book, view, mark
+
+    def write(self) -> list[str]:
+        """All sheets; gives the cells of the checks."""
+        view = self.view
+        explained = {b.pair for b in view.bridges if b.pair is not None}
+        shown = [c for c in view.cases if c.pair in explained][:_CASES] or list(view.cases[:1])
+        figures = figures_sheet(self.book, f"Figures{self.mark}", view, shown)
+        known = [b for b in view.bridges if (b.pair, b.metric) in figures.rows]
+        live = self._mixtures(known, figures)
+        checks = bridge_sheet(self.book, f"Bridge{self.mark}", known, figures, live)
+        if len(view.cases) > 1:
+            cases_sheet(self.book, f"Cases{self.mark}", view)
+        self._lines()
+        self._panels(shown)
+        self._evidence()
+        return checks
+
+    def _mixtures(self, bridges: Sequence[Bridge], figures: Figures) -> Live:
+        """A sheet of mixtures for each pair, and for the plan, whose change is divided here."""
+        live: Live = {}
+        pairs = dict.fromkeys(b.pair for b in bridges if b.mixing is not None)
+        for number, pair in enumerate(pairs, 1):
+            mine = [b for b in bridges if b.pair == pair and b.mixing is not None]
+            ends = {b.metric: figures.ends((pair, b.metric)) for b in mine}
+            name = f"{MIXTURES}{self.mark}" + (f".{number}" if len(pairs) > 1 else "")
+            live[pair] = mixtures_sheet(self.book, name, mine, ends)
+        return live
+
+    def _table(
+        self, name: str, answers: str, heads: Sequence[str], rows: Iterable[Sequence[str]],
+        widths: Sequence[float], tab: str = "calculation",
+    ) -> None:  # fmt: skip
+        """A sheet of texts; none where there are no rows."""
+        body = [list(row) for row in rows]
+        if not body:
+            return
+        ws = self.book.sheet(f"{name}{self.mark}", name, answers, tab)
+        columns = [
+            TableColumn(f"#{i}", head, [row[i] for row in body], role="key" if not i else "note",
+                        width=width, wrap=True)
+            for i, (head, width) in enumerate(zip(heads, widths, strict=True))
+        ]  # fmt: skip
+        self.book.table(ws, columns, len(body), 1)
+        if "Mark" in heads:
+            letter = chr(ord("A") + list(heads).index("Mark"))
+            last = FIRST + len(body) - 1
+            mark_rules(ws, f"{letter}{FIRST}:{letter}{last}", f"{letter}{FIRST}")
+
+    def _lines(self) -> None:
+        rows = [(x.label, x.old, x.new, x.word, x.where, x.detail or " ") for x in self.view.lines]
+        self._table(
+            "Lines crossed", "Which lines were crossed, the gravest first?",
+            ("Line", "Old", "New", "Mark", "Where", "By how much"), rows,
+            (36, 18, 18, 11, 60, 26), "front",
+        )  # fmt: skip
+
+    def _panels(self, shown: Sequence[DiffCase]) -> None:
+        panels = [p for p in self.view.panels if p.rows]
+        if not panels:
+            return
+        answers = "What do new hardware and new precision do, each by itself?"
+        book = self.book
+        ws = book.sheet(f"Like for like{self.mark}", "Like for like", answers, "front")
+        ws.column_dimensions["A"].width = 48
+        row = FIRST - 2
+        for panel in panels:
+            book.text(ws, f"A{row}", panel.case)
+            styles.heading(ws[f"A{row}"], "key")
+            for place, (label, unit) in enumerate(panel.heads):
+                letter = chr(ord("B") + place)
+                book.text(ws, f"{letter}{row}", label + (f" ({unit})" if unit else ""))
+                styles.heading(ws[f"{letter}{row}"], "derived")
+                ws.column_dimensions[letter].width = 20
+            ws.row_dimensions[row].height = 30
+            for (label, _), values in zip(panel.rows, panel.raw, strict=True):
+                row += 1
+                book.text(ws, f"A{row}", label)
+                for place, value in enumerate(values):
+                    ref = f"{chr(ord('B') + place)}{row}"
+                    cell(book, ws, ref, value, number_format(*panel.formats[place]), "catalog")
+            row += 2
+        book.print_setup(ws, "1:3")
+
+    def _evidence(self) -> None:
+        view = self.view
+        self._table(
+            "How sure", f"Which figures behind the result did nobody measure? {view.doubted}",
+            ("Fact", "Value", "Known from", "Result over its range", "Basis"),
+            ((f"{d.owner} {d.label}".strip(), d.value, d.confidence, d.reach, d.basis)
+             for d in view.doubts), (36, 22, 14, 44, 70),
+        )  # fmt: skip
+        self._table(
+            "Ranks", f"Which cases changed places, by {view.ranked}?", ("Case", "Question", "Old",
+            "New"), ((r.label, r.question, r.old, r.new) for r in view.ranks), (44, 50, 8, 8),
+        )  # fmt: skip
+        heads = ("Input", "Group", "Unit", "Old", "New", "Of", "Source")
+        widths = (28, 18, 18, 16, 16, 30, 90)
+        question = "Which inputs differ, and where does each value come from?"
+        self._table("Inputs changed", question, heads, map(_input, view.inputs), widths, "inputs")
+        question = "What do today's catalog and formulas change in a saved plan?"
+        self._table("Corrections", question, heads, map(_input, view.corrections), widths)
+        gone = [(text, "only in the new plan") for text in view.added]
+        gone += [(text, "only in the old plan") for text in view.removed]
+        self._table("Added and removed", "Which cases have no counterpart?", ("Case", "Where"),
+                    gone, (60, 24))  # fmt: skip
+
+
+def _input(row: InputRow) -> tuple[str, ...]:
+    return (row.label, row.group, row.unit, row.old, row.new, row.owner, row.basis)
+
+
+def _order(book: Book) -> None:
+    """Workings stand behind what people read."""
+    workbook = book.workbook
+    for title in [t for t in workbook.sheetnames if t.startswith(MIXTURES)]:
+        workbook.move_sheet(title, len(workbook.sheetnames))
+
+
+def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
+    """The answer, what was compared, the light of the checks, and what is inside."""
+    ws = book.workbook[COVER]
+    ws.sheet_view.showGridLines = False
+    row = 4
+    for view in diff.steps:
+        book.text(ws, f"A{row}", view.title)
+        ws[f"A{row}"].font = styles.font(size=12, bold=True)
+        texts = [view.verdict_line, *view.banner, *view.breaches, *view.paired]
+        for text in texts:
+            row += 1
+            book.text(ws, f"A{row}", text)
+        for label, old, new in view.head:
+            row += 1
+            for letter, text in zip("ABC", (label, old, new), strict=True):
+                book.text(ws, f"{letter}{row}", text)
+            ws[f"A{row}"].font = styles.font("muted")
+        row += 2
+    book.text(ws, f"A{row}", "Bridges add up")
+    ws[f"A{row}"].font = styles.font("muted")
+    if checks:
+        tests = ",".join(f'{check}="ok"' for check in checks)
+        book.formula(ws, f"B{row}", f'IF(AND({tests}),"all of them","one does not")', "all of them")
+    else:
+        book.text(ws, f"B{row}", "no change is divided")
+    row += 1
+    book.text(ws, f"A{row}", "capsheet")
+    book.text(ws, f"B{row}", product_version())
+    ws[f"A{row}"].font = styles.font("muted")
+    row += 2
+    book.text(ws, f"A{row}", "Contents")
+    ws[f"A{row}"].font = styles.font(bold=True)
+    for other in book.workbook:
+        if other.title == COVER:
+            continue
+        row += 1
+        book.text(ws, f"A{row}", other.title)
+        styles.link(ws[f"A{row}"], f"{quote(other.title)}!A1")
+        book.text(ws, f"B{row}", decoded(str(other["A2"].value)))
+        ws[f"B{row}"].font = styles.font("muted")
+    for letter, width in (("A", 30), ("B", 48), ("C", 48)):
+        ws.column_dimensions[letter].width = width
+    book.print_setup(ws, "1:1")
+    fit_pages(ws, 1, 1)
