@@ -39,7 +39,8 @@ _BY_NAME = {
 # Driver id of fields that move together: by name, else by entity.
 _WITH = {
     "memory_marketed": "memory", "memory_device": "memory", "memory_framework": "memory",
-    "compute_dtype": "compute", **dict.fromkeys(LayoutEntry.model_fields, "layout"),
+    "compute_dtype": "compute", "gpu_capability": "compute",  # kernels come with the tensor cores
+    **dict.fromkeys(LayoutEntry.model_fields, "layout"),
 }  # fmt: skip
 _WITH_ENTITY = {
     "weight_format": "weight_format", "kv_format": "kv_format", "model": "model", "group": "model"
@@ -115,9 +116,17 @@ def changed_fields(
         if entry.entity == "stage":
             continue
         one, other = _rows(columns[0][name], rows[0]), _rows(columns[1][name], rows[1])
-        if not np.array_equal(one.astype(float), other.astype(float), equal_nan=True):
+        if one.shape != other.shape or differing(one, other).any():
             found.append(name)
     return found
+
+
+def differing(one: Array, other: Array) -> Array:
+    """Where two columns differ: numbers of which two unknowns are the same, or texts of places."""
+    if one.dtype == object:
+        return np.asarray(one != other)
+    left, right = one.astype(float), other.astype(float)
+    return np.asarray(~((left == right) | (np.isnan(left) & np.isnan(right))))
 
 
 def _rows(column: Array, rows: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.diff_drivers import Driver
+from planner.diff_drivers import Driver, differing
 from planner.diff_why import Sides
 from planner.inputs import Source
 from planner.planning import Plan, Value, plain
@@ -80,7 +80,7 @@ def _field(sides: Sides, driver: Driver, name: str) -> list[InputChange]:
         np.broadcast_to(c, (len(rows),)) if c.ndim == 0 else c[rows[:, side]]
         for side, c in enumerate(columns)
     )
-    differ = ~((one == other) | (np.isnan(one.astype(float)) & np.isnan(other.astype(float))))
+    differ = differing(one, other)
     found: dict[tuple[object, ...], tuple[int, int, int]] = {}
     for row in np.flatnonzero(differ).tolist():
         i, j = sides.pairs[row]
