@@ -96,6 +96,9 @@ FACT_KINDS: dict[str, str] = {
     "kv_format": "KV formats", "engine": "Engine",
 }  # fmt: skip
 
+CASE_ROWS = 2_000
+"""Cases that the main table of a page shows, so that sorting and filtering miss none of them."""
+
 PAGE_ROWS = 400
 """Rows of one table that a page shows; the rest is in the workbook and the embedded plan."""
 
