@@ -45,7 +45,7 @@ function sourceText(kind,id,title){
 const body=el("div",{id:"explain-body"});
 const dialog=el("dialog",{id:"explain","aria-labelledby":"explain-title"},body);
 document.body.append(dialog);
-dialog.addEventListener("close",()=>{trail.length=0;hash("explain",null)});
+dialog.addEventListener("close",()=>{if(!dialog.open){trail.length=0;hash("explain",null)}});
 dialog.addEventListener("click",e=>{if(e.target===dialog)dialog.close()});
 const trail=[];
 function explain(ref){
@@ -53,8 +53,9 @@ function explain(ref){
   drawExplanation();
   if(!dialog.open)dialog.showModal();
   document.getElementById("explain-title").focus();
-  hash("explain",[ref.m,CASES.id[ref.i],...(ref.set?[ref.set,ref.r]:[])].join("@"));
+  hash("explain",nameOfFigure(ref));
 }
+const nameOfFigure=ref=>[ref.m,CASES.id[ref.i],...(ref.set?[ref.set,ref.r]:[])].join("@");
 function drawExplanation(){
   const {m,i,t=0,g=0,set,r}=trail.at(-1),own=model.case(i),c=set?own.child(set,r):own;
   const metric=METRICS[m],x=at(c,m,t,g),shown=LIVE.shown[m];
@@ -130,5 +131,5 @@ function hash(name,value){
   const found=address();
   if(value===null||value==="")found.delete(name);else found.set(name,value);
   if(String(found)===String(address()))return;
-  history.replaceState(null,"","#"+found);
+  try{history.replaceState(null,"","#"+found)}catch{} // browsers refuse when it changes too often
 }

@@ -163,7 +163,9 @@ function follow(){
   }
   if(changed)apply();
   const [m,id,set,r]=(wanted.get("explain")||"").split("@"),i=CASES.id.indexOf(id);
-  if(i>=0&&METRICS[m]&&!dialog.open)explain({m,i,t:0,g:0,set:set in VARIANTS?set:undefined,r:r&&+r});
+  const rung=set in VARIANTS&&+r in doc.ladders[set]?{set,r:+r}:{},ref={m,i,t:0,g:0,...rung};
+  if(i<0||!WORDS[m]||trail.length&&nameOfFigure(trail.at(-1))===nameOfFigure(ref))return;
+  explain(ref);
 }
 addEventListener("hashchange",follow);
 addEventListener("beforeprint",()=>{if(dialog.open)dialog.close()});
@@ -174,5 +176,6 @@ globalThis.capsheet=Object.freeze({
   model:over=>new Model(over,true),count:COUNT,metrics:Object.keys(F),
   value:(model,name,i)=>grainOf(name)?model.case(i)[name]:model.all[name],
   texts:()=>tables.flatMap(t=>t.body.flatMap(r=>[...r.cells].filter(c=>c.$ref).map(c=>[c.$ref.m,c.textContent,textOf(c.$ref,new Model({},false))]))),
+  explain:(name,i)=>explain({m:name,i,t:0,g:0}),
   numbers:(name,i)=>putIn(issued.case(i),name,0,0),
 });

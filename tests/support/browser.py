@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -29,6 +30,12 @@ _FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+
+
+_KEY_CODES = {
+    "Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
+    "ArrowDown": 40, "Backspace": 8, " ": 32,
+}  # fmt: skip
 
 
 class Page:
@@ -125,6 +132,16 @@ class Page:
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
+
+    def press(self, key: str, *, times: int = 1, shift: bool = False) -> None:
+        """Press and release a key, such as ``Tab``, ``Enter`` or ``7``, as a reader would."""
+        text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
+        code = _KEY_CODES.get(key, ord(key.upper()) if re.fullmatch(r"\w", key) else 0)
+        common: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": code}
+        common["modifiers"] = 8 if shift else 0
+        for _ in range(times):
+            self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+            self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def picture(self, png: Path) -> None:
         """Save the whole page, however long, as a PNG."""
