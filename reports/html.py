@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -77,6 +78,7 @@ def _environment() -> Environment:
     environment.filters["has_long_key"] = lambda table: _longest_key(table) > _LONGEST_KEY
     environment.filters["fact_blocks"] = _fact_blocks
     environment.filters["link"] = _link
+    environment.filters["heat"] = _heat
     environment.globals["key_of"] = _key
     environment.globals["rows_of"] = shown_rows
     return environment
@@ -85,6 +87,31 @@ def _environment() -> Environment:
 def shown_rows(table: Table) -> Sequence[Row]:
     """The rows that the page has of a table: of the cases many, of all others fewer."""
     return table.rows[: CASE_ROWS if table.name == "summary" else PAGE_ROWS]
+
+
+HEAT_STEPS = 6
+
+
+def _heat(table: Table) -> list[list[str]]:
+    """The shade of each cell of a grid, by row and column: the logarithm of what is above zero."""
+    rows = range(len(shown_rows(table)))
+    logs = [[_logarithm(column, row) for column in table.columns] for row in rows]
+    known = [value for line in logs for value in line if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    return [
+        ["" if v is None or high == low else _shade((v - low) / (high - low)) for v in line]
+        for line in logs
+    ]
+
+
+def _logarithm(column: Column, row: int) -> float | None:
+    value = column.values[row]
+    absent = row in column.absent or isinstance(value, str | bool)
+    return None if absent or value is None or value <= 0 else math.log(float(value))
+
+
+def _shade(share: float) -> str:
+    return f"h{min(HEAT_STEPS - 1, math.floor(share * HEAT_STEPS))}"
 
 
 def _svg(chart: Chart, prefix: str) -> Markup:

@@ -46,7 +46,15 @@ def _data(live: Live) -> dict[str, Any]:
             }
             for one in live.controls
         ],
-        "entries": [
-            [one.kind, one.id, one.label, dict(one.facts), one.sources] for one in live.entries
-        ],
+        "entries": _entries(live),
     }  # fmt: skip
+
+
+def _entries(live: Live) -> dict[str, Any]:
+    """Catalog entries by kind: the names of their fields once, then a row each."""
+    found: dict[str, Any] = {}
+    for one in live.entries:
+        kind = found.setdefault(one.kind, {"fields": [name for name, _ in one.facts], "rows": []})
+        values = [value for _, value in one.facts]
+        kind["rows"].append([one.id, one.label, values, one.sources])
+    return found

@@ -24,7 +24,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the plan as a section: what it answers, and its tables, figures and charts."""
+    """One table of the plan as a section: what it answers, and its tables, figures and charts.
+
+    ``chart_tables`` names for each chart the table that holds its numbers.
+    """
 
     name: str
     label: str
@@ -33,6 +36,7 @@ class Section:
     ladders: tuple[Ladder, ...] = ()
     figures: tuple[Figure, ...] = ()
     charts: tuple[Chart, ...] = ()
+    chart_tables: tuple[str, ...] = ()
 
 
 Pick = Literal["", "high", "low", "low-fitting", "fits"]

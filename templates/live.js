@@ -25,7 +25,11 @@ const VARIANTS=doc.declarations.variants||{},METRICS=doc.declarations.metrics;
 const ENGINE=Object.keys(doc.facts.engine)[0];
 const FOLLOWS=Object.fromEntries(Object.entries(LIVE.follows).map(([n,f])=>[n,new Set(f)]));
 const ENTRIES={};
-for(const [kind,id,label,facts,sources] of LIVE.entries)(ENTRIES[kind]??={})[id]={label,facts,sources};
+for(const [kind,{fields,rows}] of Object.entries(LIVE.entries)){
+  ENTRIES[kind]={};
+  for(const [id,label,values,sources] of rows)
+    ENTRIES[kind][id]={label,sources,facts:Object.fromEntries(fields.map((n,i)=>[n,values[i]]))};
+}
 const number=x=>x===null||x===undefined?NaN:typeof x==="boolean"?+x:x;
 const grainOf=n=>F[n]?F[n][0]:FIELDS[n]?({plan:0,group:2,stage:3}[FIELDS[n].entity]??1):0;
 const range=n=>[...Array(n).keys()];

@@ -1,11 +1,17 @@
 // Tables: every cell knows its figure, so it can be sorted by value, filtered, explained, recomputed.
 const main=document.querySelector("#cases table.live");
 const tables=[...document.querySelectorAll("table.live")].map(readTable);
+// A table too wide for a screen stands in blocks of columns, which keep the same rows in one order.
+for(const made of tables){
+  const name=made.table.dataset.b;
+  made.blocks=name?tables.filter(t=>t.table.dataset.b===name):[made];
+}
 function readTable(table){
   const heads=[...table.tHead.rows[0].cells],flipped=table.classList.contains("flipped");
   const rows=[...table.tBodies[0].rows],groups=[];
   let group="";
-  const made={table,heads,flipped,rows,body:rows.filter(r=>!r.classList.contains("group")),order:rows};
+  const extra=heads.slice(1).findIndex(h=>h.dataset.m); // key cells beside the first
+  const made={table,heads,flipped,rows,extra:extra<0||flipped?0:extra,body:rows.filter(r=>!r.classList.contains("group"))};
   for(const row of rows){
     const first=row.cells[0];
     if(row.classList.contains("group")){group=first.textContent;continue}
@@ -55,31 +61,36 @@ function rank(ref,cell){
 function sortBy(made,index){
   const head=made.heads[index],now=head.getAttribute("aria-sort");
   const next=now==="ascending"?"descending":now==="descending"?null:"ascending";
-  for(const one of made.heads){one.removeAttribute("aria-sort");one.$sort.className="sort"}
+  for(const one of made.blocks.flatMap(b=>b.heads)){one.removeAttribute("aria-sort");one.$sort.className="sort"}
   if(next){head.setAttribute("aria-sort",next);head.$sort.classList.add(next)}
-  made.sorted=next&&[index,next];
+  made.blocks[0].sorted=next&&[made,index,next];
   arrange(made);
   say(next?`Sorted by ${head.$label}, ${next}`:"In the order of the plan");
 }
-function arrange(made){
-  const {table,body,sorted}=made;
-  table.classList.toggle("sorted",Boolean(sorted));
-  let order=made.order;
-  if(sorted){
-    const [index,way]=sorted,sign=way==="ascending"?1:-1;
-    const keys=new Map(body.map(r=>[r,index?rank(r.cells[index].$ref,r.cells[index]):r.$name]));
-    const missing=x=>x!==x; // what is not known comes last either way
-    order=[...body].sort((a,b)=>{
-      const x=keys.get(a),y=keys.get(b);
-      return missing(x)||missing(y)?missing(x)-missing(y):x<y?-sign:x>y?sign:0;
-    });
-  }
+function arrange({blocks}){
+  const sorted=blocks[0].sorted;
+  const order=sorted&&orderOf(sorted);
+  for(const made of blocks)place(made,order);
+}
+function orderOf([{body},index,way]){ // row numbers of the plan in the order that is asked for
+  const sign=way==="ascending"?1:-1;
+  const keys=body.map(r=>index?rank(r.cells[index].$ref,r.cells[index]):r.$name);
+  const missing=x=>x!==x; // what is not known comes last either way
+  return range(body.length).sort((a,b)=>{
+    const x=keys[a],y=keys[b];
+    return missing(x)||missing(y)?missing(x)-missing(y):x<y?-sign:x>y?sign:0;
+  });
+}
+function place(made,order){
+  const {table,body}=made;
+  made.ordered=Boolean(order);
+  table.classList.toggle("sorted",made.ordered);
   for(const row of body){
     let lead=row.cells[0].querySelector(".lead");
-    if(sorted&&row.$group&&!lead)row.cells[0].prepend(lead=el("span",{class:"lead"},row.$group+" · "));
-    if(lead)lead.hidden=!sorted;
+    if(order&&row.$group&&!lead)row.cells[0].prepend(lead=el("span",{class:"lead"},row.$group+" · "));
+    if(lead)lead.hidden=!order;
   }
-  table.tBodies[0].append(...order);
+  table.tBodies[0].append(...(order?order.map(i=>body[i]):made.rows));
   hideEmptyGroups(made);
 }
 for(const made of tables)if(!made.flipped&&made.body.length>1)made.heads.forEach((head,index)=>{
@@ -111,14 +122,14 @@ function filterRows(text){
   counted.textContent=words.length?`${left} of ${all} rows`:`${all} rows`;
   hash("q",text);
 }
-function hideEmptyGroups({table,sorted,rows}){
+function hideEmptyGroups({ordered,rows}){
   let head=null,open=false;
   for(const row of rows){
     if(row.classList.contains("group")){if(head)head.hidden=!open;head=row;open=false}
     else if(!row.hidden)open=true;
   }
   if(head)head.hidden=!open;
-  if(sorted)for(const row of rows)if(row.classList.contains("group"))row.hidden=true;
+  if(ordered)for(const row of rows)if(row.classList.contains("group"))row.hidden=true;
 }
 
 // ---- the bar above the cases ---------------------------------------------------------------------
@@ -127,6 +138,10 @@ const counted=el("span",{class:"mute","aria-live":"polite"});
 const visible=row=>[...row.cells].filter(c=>!c.hidden);
 const plainText=cell=>(cell.$ref?textOf(cell.$ref):cell.textContent).trim();
 function linesOf(made,text){
+  const parts=made.blocks.map(b=>blockLines(b,text)); // the key stands in each block, and once here
+  return parts[0].map((line,i)=>[...line,...parts.slice(1).flatMap(p=>p[i].slice(1+made.blocks[0].extra))]);
+}
+function blockLines(made,text){
   const heads=visible(made.table.tHead.rows[0]),units=[...made.table.tHead.rows[1]?.cells||[]];
   const head=heads.map(h=>{const u=units[h.cellIndex]?.textContent.trim()||"";return (h.$label||h.textContent.trim())+(u?` [${u}]`:"")});
   const rows=made.flipped?made.body:[...made.table.tBodies[0].rows].filter(r=>!r.hidden&&r.$name!==undefined);
@@ -144,9 +159,9 @@ function rawText(cell){
 const csvCell=t=>{const s=/^[=+@\t\r-]/.test(t)&&isNaN(t)?"'"+t:t;return /[",\n\r]/.test(s)?`"${s.replace(/"/g,'""')}"`:s};
 const csv=lines=>lines.map(l=>l.map(csvCell).join(",")).join("\r\n")+"\r\n";
 const file=doc.scenario.name;
-function columnsChooser(made){
-  const boxes=made.heads.map((head,index)=>index<1||!head.dataset.m?null:el("label",{},
-    el("input",{type:"checkbox",checked:true,change:e=>showColumn(made,index,e.target.checked)})," ",head.$label)).filter(Boolean);
+function columnsChooser({blocks}){
+  const boxes=blocks.flatMap(made=>made.heads.map((head,index)=>index<1||!head.dataset.m?null:el("label",{},
+    el("input",{type:"checkbox",checked:true,change:e=>showColumn(made,index,e.target.checked)})," ",head.$label))).filter(Boolean);
   return boxes.length>2?el("details",{class:"columns"},el("summary",{},"Columns"),el("div",{},...boxes)):"";
 }
 function showColumn(made,index,shown){

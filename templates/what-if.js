@@ -89,7 +89,6 @@ function drawTable(made){
   for(const row of made.body)for(const cell of row.cells)if(cell.$ref)drawCell(cell);
   if(!made.flipped)for(const row of made.body)tag(row);
   if(made.table.classList.contains("heat"))shade(made);
-  if(made.sorted)arrange(made);
 }
 // A row that is named after what was replaced says so.
 function tag(row){
@@ -149,6 +148,7 @@ async function draw(){
     if(made.body.length>40)await new Promise(done=>setTimeout(done)); // the reader goes on typing
     if(mine!==run)return;
   }
+  for(const made of tables)if(made.sorted)arrange(made);
 }
 
 // ---- what the address asks for -------------------------------------------------------------------
@@ -169,7 +169,6 @@ function follow(){
 }
 addEventListener("hashchange",follow);
 addEventListener("beforeprint",()=>{if(dialog.open)dialog.close()});
-for(const made of tables)if(made.table.classList.contains("heat"))shade(made);
 follow();
 // For a console and for tests: any figure of any case under any replaced inputs.
 globalThis.capsheet=Object.freeze({

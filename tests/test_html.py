@@ -249,7 +249,7 @@ def test_ids_are_unique_and_every_case_and_metric_has_one() -> None:
 def test_charts_say_what_they_show() -> None:
     found = reading()
     charts = found.named("svg")
-    assert len(charts) == 4
+    assert len(charts) == 5
     assert all(a["role"] == "img" and a["aria-labelledby"] for a in charts)
     assert "Qwen3-8B · H200 SXM 141 GB" in found.text("desc")
     assert len(found.named("math")) == len(example()[1].glossary)
@@ -359,9 +359,11 @@ def test_the_printed_page(tmp_path: Path) -> None:
     sheets = done.stdout.split("\f")
     assert 10 < len(sheets) < 45
     assert "16 of 30 cases fit" in sheets[0] and "Contents" not in sheets[0]
-    # The main table runs over sheets, and its headings with it.
-    split = [sheet for sheet in sheets[:5] if "Longest" in sheet and "does not fit" in sheet]
-    assert len(split) >= 2
+    # Thirty cases fill one sheet; a longer table runs over sheets, and its headings with it.
+    assert len([sheet for sheet in sheets[:5] if "Which cases fit" in sheet]) == 1
+    assert sheets[1].count("does not fit") == 14
+    assert len([sheet for sheet in sheets[2:6] if "Steps before" in sheet]) >= 2
+    assert not any(word in done.stdout for word in ("Copy as Markdown", "as planned", "Filter"))
     picture = pdf_pages(tmp_path / "page.pdf", tmp_path, 40)[0].read_bytes()
     assert picture.startswith(b"\x89PNG")
 
