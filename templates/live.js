@@ -50,10 +50,10 @@ class Model{
   chosen(kind,i){return kind==="engine"?ENGINE:this.over[kind]??CASES[kind][i]}
 }
 class Case{
-  constructor(model,i,parent,set,rung){Object.assign(this,{model,i,parent,set,rung,$:{},children:{}})}
+  constructor(model,i,parent,set,rung){Object.assign(this,{model,i,parent,set,rung,$:[],children:{}})}
   child(set,rung){return (this.children[set]??=[])[rung]??=new Case(this.model,this.i,this,set,rung)}
 }
-class All{constructor(model){this.model=model;this.$={}}}
+class All{constructor(model){this.model=model;this.$=[]}}
 function input(c,name){
   if(c.parent)return VARIANTS[c.set].replaces===name?doc.ladders[c.set][c.rung]:c.parent[name];
   const {entity}=FIELDS[name],{over}=c.model;
@@ -79,8 +79,10 @@ function overall(all,name){
   if(F[name][0]>0)return range(COUNT).map(i=>all.model.case(i)[name]);
   return !all.model.compute&&name in doc.values?planned(name,0):F[name][1](all);
 }
+let slot=0;
 for(const [names,make] of [[F,compute],[FIELDS,input]])for(const name in names){
-  const kept=of=>function(){return name in this.$?this.$[name]:this.$[name]=of(this,name)};
+  const own=slot++; // a place in an array is found faster than a name
+  const kept=of=>function(){return this.$[own]??=of(this,name)};
   Object.defineProperty(Case.prototype,name,{get:kept(make)});
   Object.defineProperty(All.prototype,name,{get:kept(overall)});
 }

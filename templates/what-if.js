@@ -1,5 +1,6 @@
 // What if: some inputs replaced in every case, and all that follows from them computed again.
 const section=el("section",{id:"what-if","aria-labelledby":"what-if-title"});
+let soon; // with many cases a reader finishes typing first
 const told=el("p",{class:"told",role:"status"});
 const values=name=>[...new Set(name in CASES?CASES[name]:name in doc.assumptions?[doc.assumptions[name]]:CASES.inputs[name])];
 const fields=LIVE.controls.map(control=>({control,...fieldOf(control)}));
@@ -12,7 +13,7 @@ function plannedText(control){
 }
 function fieldOf(control){
   const id="if-"+control.name,planned=plannedText(control),said="planned-"+control.name;
-  const common={id,name:control.name,"aria-describedby":said,change:()=>apply(),input:()=>apply()};
+  const common={id,name:control.name,"aria-describedby":said,change:()=>apply(),input:()=>{clearTimeout(soon);soon=setTimeout(apply,COUNT>200?250:0)}};
   const box=control.options.length
     ?el("select",common,el("option",{value:""},"as planned"),...control.options.map(([v,l])=>el("option",{value:v},l)))
     :el("input",{...common,type:"number",step:control.whole?"1":"any",placeholder:"as planned",
@@ -36,6 +37,7 @@ function typed({control,box}){
   return x>=low&&x<=high&&(!control.whole||Number.isInteger(x))?x:NaN;
 }
 function apply(){
+  clearTimeout(soon);
   const over={},wrong=[];
   for(const one of fields){
     const x=typed(one),bad=x!==x;
