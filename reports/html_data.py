@@ -26,6 +26,7 @@ CODES = "".join(c for c in map(chr, range(35, 127)) if c not in "<>&\\")
 """The digits of row codes: printable, and never escaped in JSON or in a page."""
 
 _FEWEST = 8  # shorter columns stay lists
+_MOST = 1_000_000  # rows of a column: a page from elsewhere must not fill the memory
 
 
 def embedded(plan_json: str) -> str:
@@ -113,6 +114,8 @@ def _unpack(column: Any) -> Any:
     if not isinstance(column, dict):
         return column
     if "all" in column:
+        if not 0 <= column["n"] <= _MOST:
+            raise ValueError("a column that no plan has")
         return [column["all"]] * column["n"]
     known, codes = column["of"], column["at"]
     if len(known) <= len(CODES):

@@ -119,7 +119,7 @@ function filterRows(text){
     }
     hideEmptyGroups(made);
   }
-  counted.textContent=words.length?`${left} of ${all} rows`:`${all} rows`;
+  counted.textContent=(words.length?`${grouped(String(left))} of `:"")+`${grouped(String(all))} rows`;
   hash("q",text);
 }
 function hideEmptyGroups({ordered,rows}){
