@@ -106,8 +106,9 @@ def _heat(table: Table) -> list[list[str]]:
 
 def _logarithm(column: Column, row: int) -> float | None:
     value = column.values[row]
-    absent = row in column.absent or isinstance(value, str | bool)
-    return None if absent or value is None or value <= 0 else math.log(float(value))
+    if row in column.absent or value is None or isinstance(value, str | bool) or value <= 0:
+        return None
+    return math.log(value)
 
 
 def _shade(share: float) -> str:

@@ -133,7 +133,7 @@ function hideEmptyGroups({ordered,rows}){
 }
 
 // ---- the bar above the cases ---------------------------------------------------------------------
-const search=el("input",{type:"search",id:"q",placeholder:"such as B200 long",autocomplete:"off",spellcheck:"false",input:()=>filterRows(search.value)});
+const search=el("input",{type:"search",id:"q",autocomplete:"off",spellcheck:"false",input:()=>filterRows(search.value)});
 const counted=el("span",{class:"mute","aria-live":"polite"});
 const visible=row=>[...row.cells].filter(c=>!c.hidden);
 const plainText=cell=>(cell.$ref?textOf(cell.$ref):cell.textContent).trim();
@@ -181,7 +181,7 @@ main.closest(".scroll").before(el("div",{class:"tools",role:"group","aria-label"
   button("Copy as Markdown",()=>copy(markdown(linesOf(whole,plainText)))),
   button("CSV",()=>save(file+".csv","text/csv",csv(linesOf(whole,rawText)))),
   button("Plan as JSON",()=>save(file+".plan.json","application/json",planText())),
-  el("span",{class:"note keys"},"Click a figure, or press Enter on it, for its formula; arrows move, c copies the row.")));
+  el("span",{class:"note keys"},"Words such as B200 long filter every table. Click a figure, or press Enter on it, for its formula; arrows move, c copies the row.")));
 
 // ---- one stop of the keyboard a table, arrows inside it ------------------------------------------
 function focusCell(made,cell){

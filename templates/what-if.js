@@ -16,7 +16,7 @@ function fieldOf(control){
   const common={id,name:control.name,"aria-describedby":said,change:()=>apply(),input:()=>{clearTimeout(soon);soon=setTimeout(apply,COUNT>200?250:0)}};
   const box=control.options.length
     ?el("select",common,el("option",{value:""},"as planned"),...control.options.map(([v,l])=>el("option",{value:v},l)))
-    :el("input",{...common,type:"number",step:control.whole?"1":"any",placeholder:"as planned",
+    :el("input",{...common,type:"number",step:control.whole?"1":"any",
       min:control.low===null?undefined:control.low/control.factor,max:control.high===null?undefined:control.high/control.factor});
   const short=planned.length>44?planned.slice(0,43)+"…":planned;
   return {box,node:el("div",{class:"field"},el("label",{for:id},control.label,control.unit?el("span",{class:"mute"}," "+control.unit):""),
