@@ -49,7 +49,9 @@ class Charts:
         makers = {
             "memory": [(self.ledgers, "memory")],
             "thresholds": [
-                (self.limits, "thresholds"), (self.thresholds, "prompt_ladder.b_star_kv"),
+                (self.limits, "thresholds"),
+                (self.thresholds, "prompt_ladder.b_star_kv"),
+                (self.compute, "thresholds"),
             ],
             "ladder": [(self.requests, "context_ladder.kv_per_request")],
         }  # fmt: skip
@@ -180,6 +182,30 @@ class Charts:
             )
             for number, (name, words) in enumerate(_LIMITS.items())
         ]  # fmt: skip
+
+    def compute(self) -> Chart | None:
+        """B* of compute against the planned batch, and what memory holds."""
+        if not self._has("b_star_compute", "max_concurrency"):
+            return None
+        rows = self.axes.rows(["b_star_compute"])
+        shown = rows if len(rows) <= CHART_ROWS else _spread(rows, CHART_ROWS)
+        labels, common = _apart(shown)
+        unit = "; ".join(["requests", *_noted(common)])
+        return BarChart(
+            "From which batch does compute exceed weight reads?", _counted(unit, rows, shown),
+            tuple(self._compute_bar(r, label) for r, label in zip(shown, labels, strict=True)),
+        )  # fmt: skip
+
+    def _compute_bar(self, row: Row, label: str) -> Bar:
+        held = {self._value("max_concurrency", case) for case in row.cases}
+        known = sorted(value for value in held if value is not None)
+        ends = list(dict.fromkeys([*known[:1], *known[-1:]]))
+        note = " to ".join(numbers.show(value, "count") for value in ends) or numbers.UNKNOWN
+        batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
+        marks = tuple(Mark("planned batch", value, planned=True) for value in batches)
+        return Bar(
+            label, self._value("b_star_compute", row.cases[0]), f"memory holds {note}", marks
+        )
 
     # ---- curves --------------------------------------------------------------------------------
 

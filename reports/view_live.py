@@ -217,12 +217,20 @@ def _entries(plan: Plan, offered: Mapping[str, list[Offer]]) -> list[Entry]:
             offer.kind, clean(offer.id), clean(offer.label),
             tuple((name, _plain(fact)) for name, fact in offer.facts.items()
                   if name in plan.metrics.fields),
-            tuple(dict.fromkeys(clean(source.title) for source in offer.sources.values())),
+            _titles(offer),
         )
         for kind in CHOSEN
         for offer in offered.get(kind, [])
         if (kind, offer.id) not in known
     ]  # fmt: skip
+
+
+def _titles(offer: Offer) -> tuple[str, ...]:
+    """The sources of the figures that an entry has, each once."""
+    used = (name for fact in offer.facts.values() if fact.value is not None for name in fact.source)
+    return tuple(
+        dict.fromkeys(clean(offer.sources[n].title if n in offer.sources else n) for n in used)
+    )
 
 
 def _plain(fact: Fact) -> float | bool | str | None:

@@ -197,6 +197,16 @@ function move(made,cell,dx,dy){
   if(to&&!to.hidden){focusCell(made,to);to.focus()}
 }
 const MOVES={ArrowLeft:[-1,0],ArrowRight:[1,0],ArrowUp:[0,-1],ArrowDown:[0,1]};
+// Figures outside the tables of cases: tiles, totals, what all rows have in common, checks.
+for(const node of document.querySelectorAll(".tile-number,dd b[data-m],.note b[data-m],#checks td[data-m]")){
+  const from=node.closest("[data-m]"),[t,g]=(from.dataset.p||"0 0").split(" ").map(Number);
+  const why=()=>explain({m:from.dataset.m,i:+(from.$case??from.dataset.c??0).toString().split(" ")[0],t,g});
+  node.tabIndex=0;
+  if(node.tagName!=="TD")node.setAttribute("role","button");
+  node.classList.add("asks");
+  node.addEventListener("click",why);
+  node.addEventListener("keydown",e=>{if(e.key==="Enter"||e.key===" "){e.preventDefault();why()}});
+}
 const copyRow=(made,row)=>{const lines=linesOf(made,plainText),name=lines.findIndex((l,i)=>i&&l[0]===row.$name);copy(markdown([lines[0],lines[name]]))};
 for(const made of tables){
   const first=made.body.flatMap(r=>[...r.cells]).find(c=>c.$ref);

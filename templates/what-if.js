@@ -107,12 +107,14 @@ function drawTile(tile){
   const {m,c,pick}=tile.dataset,text=tile.querySelector(".tile-number"),below=tile.querySelector(".tile-bound");
   tile.$first??=[text.textContent,below.textContent,text.className];
   [text.textContent,below.textContent,text.className]=tile.$first;
+  tile.$case=undefined;
   if(model===issued)return;
   const every=range(COUNT),fitting=every.filter(i=>model.case(i).verdict==="fits");
-  if(pick==="fits"){text.textContent=`${fitting.length} of ${COUNT}`;text.className="tile-number";below.textContent=""}
+  if(pick==="fits"){text.textContent=`${fitting.length} of ${COUNT}`;text.className="tile-number asks";below.textContent=""}
   else{
     const among=(pick==="low-fitting"?fitting:every).filter(i=>at(model.case(i),m,0,0)===at(model.case(i),m,0,0));
     const sign=pick==="high"?-1:1,i=pick?among.sort((a,b)=>sign*(model.case(a)[m]-model.case(b)[m]))[0]:+c;
+    tile.$case=i;
     text.textContent=i===undefined?"unknown":displayText(m,at(model.case(i),m,0,0));
     if(i!==undefined&&pick)below.textContent=[labelOf("model",CASES.model[i]),labelOf("gpu",model.chosen("gpu",i)),CASES.workload[i]].join(" · ");
   }

@@ -249,7 +249,7 @@ def test_ids_are_unique_and_every_case_and_metric_has_one() -> None:
 def test_charts_say_what_they_show() -> None:
     found = reading()
     charts = found.named("svg")
-    assert len(charts) == 5
+    assert len(charts) == 6
     assert all(a["role"] == "img" and a["aria-labelledby"] for a in charts)
     assert "Qwen3-8B · H200 SXM 141 GB" in found.text("desc")
     assert len(found.named("math")) == len(example()[1].glossary)

@@ -154,6 +154,28 @@ def test_a_figure_explains_itself(page: Page) -> None:
     assert page.evaluate("location.hash") in ("", "#")
 
 
+def test_tiles_totals_and_checks_explain_themselves(page: Page) -> None:
+    plan, view = example()
+    for selector, label in (
+        (".tiles li:nth-child(2) .tile-number", "Concurrency per GPU"),
+        (".note b[data-m=gpus_per_replica]", "GPUs per replica"),
+        ("#checks tbody tr:last-child td[data-m]", view.checks[-1].label),
+    ):
+        focus(page, selector)
+        page.press("Enter")
+        text = page.evaluate("document.getElementById('explain').innerText")
+        assert label in text and " = " in text, selector
+        page.press("Escape")
+    page.evaluate("document.querySelector('.tiles li:nth-child(2) .tile-number').click()")
+    best = view.tiles[1].case
+    assert best is not None
+    text = page.evaluate("document.getElementById('explain').innerText")
+    assert (
+        plan.cases[best].id in text
+        and explain(plan, "concurrency_per_gpu", best, 0).numbers in text
+    )
+
+
 def test_every_figure_explains_itself_down_to_sources(page: Page) -> None:
     plan, _ = example()
     for case in (0, 20):
