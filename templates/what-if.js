@@ -48,15 +48,15 @@ function apply(){
   }
   model=Object.keys(over).length?new Model(over):issued;
   document.body.classList.toggle("what-if",model!==issued);
-  draw();
   tell(over,wrong);
+  draw();
 }
 function tell(over,wrong){
   const parts=wrong.map(c=>`${c.label}: expected ${c.whole?"a whole number":"a number"}`+
     (c.high===null?` of at least ${figure(decimal(c.low/c.factor))}`:` from ${figure(decimal(c.low/c.factor))} to ${figure(decimal(c.high/c.factor))}`)+` ${c.unit}`);
   if(model!==issued){
-    const fits=of=>range(COUNT).filter(i=>of.case(i).verdict==="fits").length;
-    parts.push(`${replacedTexts(over).join("; ")} in every case: ${fits(model)} of ${COUNT} cases fit the planned batch (issued: ${fits(issued)}).`);
+    drawVerdict();
+    parts.push(`${replacedTexts(over).join("; ")} in every case. ${verdict.textContent.replace("What if: ","")}`);
     const beyond=range(COUNT).filter(i=>model.case(i).context>model.case(i).max_context).length;
     const long=range(COUNT).filter(i=>{const c=model.case(i);return c.cached_tokens+c.prompt_tokens+c.output_tokens>c.context}).length;
     if(beyond)parts.push(`In ${beyond} the context is longer than the model was published for: a plan leaves them out.`);
@@ -140,11 +140,21 @@ function shade({body}){
     if(known[i]===known[i]&&high>low)cell.classList.add("h"+Math.min(5,Math.floor((known[i]-low)/(high-low)*6)));
   });
 }
+const verdict=document.querySelector(".verdict .v"),verdictFirst=[verdict.textContent,verdict.className];
+function drawVerdict(){
+  [verdict.textContent,verdict.className]=verdictFirst;
+  if(model===issued)return;
+  const words=of=>range(COUNT).map(i=>of.case(i).verdict),fits=of=>words(of).filter(w=>w==="fits").length;
+  const left=words(model).filter(w=>w!==w||w==="unknown").length;
+  verdict.textContent=`What if: ${fits(model)} of ${COUNT} cases fit the planned batch${left?`; ${left} unknown`:""} (issued: ${fits(issued)}).`;
+  verdict.className="v "+(fits(model)===COUNT?"good":fits(model)||left?"warn":"bad");
+}
 const fixed=[...document.querySelectorAll("figure,.fixed,#glossary>.prose,#checks>.prose,#assumptions>.prose")];
 const figures=[...document.querySelectorAll("dd b[data-m],.note b[data-m]")],tiles=[...document.querySelectorAll(".tiles li")];
 async function draw(){
   const mine=++run;
   for(const one of fixed)mark(one," As issued, not live.");
+  drawVerdict();
   tiles.forEach(drawTile);
   figures.forEach(drawFigure);
   for(const made of tables){

@@ -29,12 +29,21 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def page(path: Path) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def browser(path: Path) -> Iterator[Page]:
     with open_page(path) as page:
         yield page
-        assert page.errors == []
-        assert page.requests == [path.resolve().as_uri()]
+
+
+@pytest.fixture
+def page(browser: Page, path: Path) -> Iterator[Page]:
+    """The example, opened anew; at the end it has complained of nothing and asked for nothing."""
+    browser.attach()
+    browser.look(1280)
+    browser.open(path)
+    yield browser
+    assert browser.errors == []
+    assert browser.requests == [path.resolve().as_uri()]
 
 
 def rows(page: Page, index: int = 0) -> list[str]:
@@ -203,9 +212,11 @@ def test_replaced_inputs_are_computed_by_keyboard(page: Page) -> None:
     settle(page)
     told = page.evaluate("document.querySelector('.told').textContent")
     assert told == (
-        "Planned batch 24 requests in every case: 18 of 30 cases fit the planned batch "
+        "Planned batch 24 requests in every case. 18 of 30 cases fit the planned batch "
         "(issued: 16)."
     )
+    verdict = "document.querySelector('.verdict').textContent"
+    assert page.evaluate(verdict) == ("What if: 18 of 30 cases fit the planned batch (issued: 16).")
     assert rows(page, 1)[6] == "fitswas does not fit"
     assert page.evaluate("location.hash") == "#batch=24"
     live = page.evaluate("[...document.querySelectorAll('.not-live')].every(n=>!n.hidden)")
@@ -217,6 +228,7 @@ def test_replaced_inputs_are_computed_by_keyboard(page: Page) -> None:
     assert page.evaluate("document.querySelectorAll('.changed').length") == 0
     assert page.evaluate("[...document.querySelectorAll('.not-live')].every(n=>n.hidden)")
     assert rows(page, 1)[6] == "does not fit"
+    assert page.evaluate(verdict) == example()[1].verdict_line
 
 
 def test_what_is_not_allowed_is_named_and_changes_nothing(page: Page) -> None:

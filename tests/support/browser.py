@@ -44,6 +44,7 @@ class Page:
     def __init__(self, write: int, read: int) -> None:
         self._write, self._read = write, read
         self._pending, self._number, self._session = b"", 0, ""
+        self._target = ""
         self.errors: list[str] = []
         self.requests: list[str] = []
         self._loaded = False
@@ -94,8 +95,13 @@ class Page:
             self.requests.append(params["request"]["url"])
 
     def attach(self) -> None:
-        """Open an empty page and listen to it."""
+        """Open an empty page in a new tab and listen to it alone; the tab before is closed."""
+        before, self._session = self._target, ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        if before:
+            self.call("Target.closeTarget", targetId=before)
+        self._target = target
+        self.errors, self.requests = [], []
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
