@@ -42,7 +42,7 @@ def _data(live: Live) -> dict[str, Any]:
             {
                 "name": one.name, "label": one.label, "what": one.what, "unit": one.unit,
                 "factor": one.factor, "low": one.low, "high": one.high, "options": one.options,
-                "whole": one.whole,
+                "whole": one.whole, "main": one.main,
             }
             for one in live.controls
         ],

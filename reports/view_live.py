@@ -6,12 +6,13 @@ Inputs and catalog facts are not repeated here: they stand in the saved plan ins
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.expr.check import CASE, GROUP, PLAN, STAGE, STAGE_GROUP
 from planner.expr.to_js import to_js
 from planner.expr.to_math import to_text
 from planner.facts import Fact
+from planner.metric_files import VariantEntry
 from planner.metrics import Metric, MetricSet, formula_of
 from planner.offers import CHOSEN, Offer
 from planner.planning import Plan
@@ -63,6 +64,7 @@ class Control:
         low, high: what is allowed, in base units; None where the input has no bound.
         options: value and label of each choice; empty for numbers.
         whole: only whole numbers make sense.
+        main: stands among the first; the others stay folded until asked for.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Control:
     high: float | None = None
     options: tuple[tuple[str, str], ...] = ()
     whole: bool = False
+    main: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ def live_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> Liv
         formulas=tuple(_formula(metrics, m) for m in metrics.metrics.values()),
         shown={n: _shown(metrics, n) for n in known if not _is_part(metrics, n)},
         follows={
-            name: tuple(m for m in metrics.metrics if metrics.depends(m, variant.replaces))
+            name: tuple(m for m in metrics.metrics if _moves(metrics, variant, m))
             for name, variant in metrics.variants.items()
         },
         absent={n: rule for n, rule in APPLIES_NOT.items() if _is_known(metrics, n, rule[0])},
@@ -128,6 +131,10 @@ def live_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> Liv
         controls=_controls(plan, offered or {}),
         entries=tuple(_entries(plan, offered or {})),
     )
+
+
+def _moves(metrics: MetricSet, variant: VariantEntry, name: str) -> bool:
+    return metrics.depends(name, variant.replaces)
 
 
 def _is_part(metrics: MetricSet, name: str) -> bool:
@@ -179,11 +186,12 @@ def _controls(plan: Plan, offered: Mapping[str, list[Offer]]) -> tuple[Control, 
         if name in metrics.fields and name in used:
             found.append(_of_input(metrics, name, "case"))
     for name in plan.inputs.plan:
-        if name in metrics.fields and name in used and metrics.fields[name].kind != "flag":
+        if name in metrics.fields and name in used:
             found.append(_of_input(metrics, name, "plan"))
-    return tuple(found)
+    return tuple(replace(one, main=one.name in (*CHOSEN, *CHANGED, *_MAIN)) for one in found)
 
 
+_MAIN = ("memory_utilization", "overhead")
 _KINDS = {"gpu": "GPU", "weight_format": "Weights", "kv_format": "KV cache"}
 
 
@@ -200,6 +208,8 @@ def _of_input(metrics: MetricSet, name: str, what: str) -> Control:
     if entry.kind == "choice":
         options = tuple((word, word.upper()) for word in entry.words)
         return Control(name, label, what, options=options)
+    if entry.kind == "flag":
+        return Control(name, label, what, options=(("1", "yes"), ("0", "no")))
     factor, unit, _, kind = input_display(metrics, name)
     low, high = entry.range or (0.0, None)
     whole = entry.kind == "count"

@@ -20,7 +20,7 @@ function replacedTexts(over){
 function shownAs(name,x){
   const control=LIVE.controls.find(c=>c.name===name);
   if(control.what==="entry")return labelOf(name,x);
-  if(control.options.length)return String(x).toUpperCase();
+  if(control.options.length)return control.options.find(([v])=>v===String(x))?.[1]??exactNumber(x);
   return `${shownText(x/control.factor,control.whole?"count":"figure")} ${control.unit}`.trim();
 }
 
@@ -60,7 +60,7 @@ function drawExplanation(){
   const {m,i,t=0,g=0,set,r}=trail.at(-1),own=model.case(i),c=set?own.child(set,r):own;
   const metric=METRICS[m],x=at(c,m,t,g),shown=LIVE.shown[m];
   const where=[caseName(i)];
-  if(set)where.push(`${nameOf(VARIANTS[set].replaces)} ${exact(doc.ladders[set][r],VARIANTS[set].replaces)}`);
+  if(set)where.push(...replacedBy(set).map(n=>`${nameOf(n)} ${exact(c[n],n)}`));
   where.push(...placeWords(i,grainOf(m),t,g));
   body.replaceChildren(
     el("div",{class:"explain-head"},
@@ -96,7 +96,7 @@ function ofMetric(c,m,metric,t,g){
 }
 function operand(c,m,n,t,g){
   const k=grainOf(n),mine=grainOf(m),places=placesOf(c.i,k,k>2&&mine>2?t:stagesOf(c.i)===1?0:null,(k===2||k===4)&&(mine===2||mine===4)?g:null);
-  const set=setIn(m),row=set&&(FOLLOWS[set].has(n)||VARIANTS[set].replaces===n);
+  const set=setIn(m),row=set&&moves(set,n);
   const value=row?listed(doc.ladders[set].map((_,r)=>c.child(set,r)[n]),n)
     :places.length>1?listed(places.map(p=>at(c,n,...p)),n):exact(at(c,n,...places[0]),n);
   const deeper=F[n]&&el("button",{type:"button",class:"deep",click:()=>explain({m:n,i:c.i,t:places[0][0],g:places[0][1],set:c.set,r:c.rung})},nameOf(n));

@@ -30,6 +30,9 @@ for(const [kind,{fields,rows}] of Object.entries(LIVE.entries)){
   for(const [id,label,values,sources] of rows)
     ENTRIES[kind][id]={label,sources,facts:Object.fromEntries(fields.map((n,i)=>[n,values[i]]))};
 }
+// A set of variants replaces inputs rung by rung; a rung without a value keeps the case's own.
+const replacedBy=set=>[].concat(VARIANTS[set].replaces);
+const moves=(set,n)=>FOLLOWS[set].has(n)||replacedBy(set).includes(n)||n in (VARIANTS[set].follows||{});
 const number=x=>x===null||x===undefined?NaN:typeof x==="boolean"?+x:x;
 const grainOf=n=>F[n]?F[n][0]:FIELDS[n]?({plan:0,group:2,stage:3}[FIELDS[n].entity]??1):0;
 const range=n=>[...Array(n).keys()];
@@ -55,14 +58,23 @@ class Case{
 }
 class All{constructor(model){this.model=model;this.$=[]}}
 function input(c,name){
-  if(c.parent)return VARIANTS[c.set].replaces===name?doc.ladders[c.set][c.rung]:c.parent[name];
-  const {entity}=FIELDS[name],{over}=c.model;
-  if(entity==="plan")return number(over[name]??doc.assumptions[name]);
+  if(c.parent)return replaced(c,name)??c.parent[name];
+  const {entity,kind,words}=FIELDS[name],{over}=c.model;
+  if(entity==="plan"){
+    const x=number(over[name]??doc.assumptions[name]);
+    return kind==="choice"&&words[x]!==undefined?words[x]:x;
+  }
   if(entity==="case")return number(over[name]??CASES.inputs[name]?.[c.i]);
   if(entity==="stage")return range(STAGES);
   const id=c.model.chosen(entity==="group"?"model":entity,c.i);
   if(entity!=="group")return fact(entity,id,name);
   return range(SLOTS).map(g=>doc.groups[id][g]?number(doc.groups[id][g].facts[name].value):0);
+}
+function replaced(c,name){
+  const place=replacedBy(c.set).indexOf(name),rung=doc.ladders[c.set][c.rung];
+  if(place>=0)return Array.isArray(rung)?rung[place]:rung;
+  const metric=VARIANTS[c.set].follows?.[name];
+  return metric&&c[metric];
 }
 function compute(c,name){
   const [grain,f,set]=F[name];
@@ -163,7 +175,7 @@ function putIn(c,name,t,g){
   const grain=grainOf(name),set=setIn(name),i=c.i,one=stagesOf(i)===1?0:null;
   const here=[grain>2?t:one,grain===2||grain===4?g:null];
   return WORDS[name].replace(/\{(\w+)\}/g,(_,n)=>{
-    if(set&&(FOLLOWS[set].has(n)||VARIANTS[set].replaces===n))
+    if(set&&moves(set,n))
       return listed(doc.ladders[set].map((_,r)=>c.child(set,r)[n]),n);
     const k=grainOf(n),places=placesOf(i,k,...here);
     const open=(k>2&&here[0]===null)||((k===2||k===4)&&here[1]===null);

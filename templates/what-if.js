@@ -2,12 +2,16 @@
 const section=el("section",{id:"what-if","aria-labelledby":"what-if-title"});
 let soon; // with many cases a reader finishes typing first
 const told=el("p",{class:"told",role:"status"});
-const values=name=>[...new Set(name in CASES?CASES[name]:name in doc.assumptions?[doc.assumptions[name]]:CASES.inputs[name])];
+// What the plan has of an input, in all its cases; the words of a choice, numbers of a flag.
+const values=name=>{
+  if(name in CASES)return [...new Set(CASES[name])];
+  return [...new Set(name in doc.assumptions?[issued.case(0)[name]]:CASES.inputs[name])];
+};
 const fields=LIVE.controls.map(control=>({control,...fieldOf(control)}));
 function plannedText(control){
   const found=values(control.name);
   if(control.what==="entry")return found.map(id=>labelOf(control.name,id)).join(", ");
-  if(control.options.length)return found.map(x=>String(x).toUpperCase()).join(", ");
+  if(control.options.length)return found.map(x=>shownAs(control.name,x)).join(", ");
   const sorted=found.sort((a,b)=>a-b),one=x=>shownText(x/control.factor,control.whole?"count":"figure");
   return [...new Set([one(sorted[0]),one(sorted.at(-1))])].join(" to ");
 }
@@ -22,16 +26,19 @@ function fieldOf(control){
   return {box,node:el("div",{class:"field"},el("label",{for:id},control.label,control.unit?el("span",{class:"mute"}," "+control.unit):""),
     box,el("span",{class:"by",id:said},"planned "+short))};
 }
+const rest=fields.filter(f=>!f.control.main);
 section.append(el("h2",{id:"what-if-title"},"What if"),
   el("p",{class:"prose"},"Replaces an input in every case and computes the figures of this page again, in the page itself. The plan that was issued stays as it is."),
   el("form",{class:"fields",submit:e=>e.preventDefault(),reset:()=>setTimeout(apply)},
-    ...fields.map(f=>f.node),el("button",{type:"reset"},"As planned")),told);
+    ...fields.filter(f=>f.control.main).map(f=>f.node),
+    rest.length?el("details",{class:"more"},el("summary",{},"More inputs"),el("div",{class:"fields"},...rest.map(f=>f.node))):"",
+    el("button",{type:"reset"},"As planned")),told);
 document.getElementById("cases").before(section);
 document.querySelector("nav ol a[href='#cases']").parentElement.before(el("li",{},el("a",{href:"#what-if"},"What if")));
 
 function typed({control,box}){
   if(box.value==="")return box.validity?.badInput?NaN:undefined;
-  if(control.options.length)return box.value;
+  if(control.options.length)return FIELDS[control.name]?.kind==="flag"?Number(box.value):box.value;
   const x=control.factor===0.01?Number(box.value)/100:Number(box.value)*control.factor;
   const low=control.low??-Infinity,high=control.high??Infinity;
   return x>=low&&x<=high&&(!control.whole||Number.isInteger(x))?x:NaN;
@@ -173,7 +180,7 @@ function follow(){
   let changed=false;
   for(const {control,box} of fields){
     const x=wanted.get(control.name)??"";
-    if(box.value!==x){box.value=x;changed=true}
+    if(box.value!==x){box.value=x;changed=true;if(x&&!control.main)box.closest("details").open=true}
   }
   if(changed)apply();
   const [m,id,set,r]=(wanted.get("explain")||"").split("@"),i=CASES.id.indexOf(id);
