@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from planner.offers import CHOSEN, Offer, offers
 from planner.planning import Plan, compute
 from reports import html
 from reports.view import view_of
+from reports.view_live import Control
 
 WIDE = """\
 name: wide
@@ -53,6 +54,11 @@ def offered(plan: Plan) -> dict[str, list[Offer]]:
 
 
 @pytest.fixture(scope="module")
+def controls(plan: Plan, offered: dict[str, list[Offer]]) -> Sequence[Control]:
+    return view_of(plan, offered).live.controls
+
+
+@pytest.fixture(scope="module")
 def path(
     plan: Plan, offered: dict[str, list[Offer]], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
@@ -70,29 +76,38 @@ def shown(path: Path) -> Iterator[Page]:
         assert len(page.requests) == 1
 
 
-def settings(plan: Plan, offered: dict[str, list[Offer]], draw: random.Random) -> dict[str, Any]:
+EDGES: dict[str, list[float]] = {
+    "context": [1, 500, 16384, 131072, 2_000_000], "batch": [1], "overhead": [0.0, 190e9],
+    "reserve": [0.0], "prompt_tokens": [1, 200_000], "memory_utilization": [0.05],
+}  # fmt: skip
+
+
+def settings(plan: Plan, controls: Sequence[Control], draw: random.Random) -> dict[str, Any]:
     """Some inputs replaced by whatever their controls take, and by what makes formulas fail."""
-    every: dict[str, Any] = {
-        "context": draw.choice([1, 500, 4096, 16384, 131072, draw.randint(1, 2_000_000)]),
-        "batch": draw.choice([1, draw.randint(1, 2000)]),
-        "prompt_tokens": draw.randint(1, 40_000),
-        "output_tokens": draw.choice([1, draw.randint(1, 9000)]),
-        "compute_dtype": draw.choice(["bf16", "fp8", "fp4", "int8"]),
-        "memory_utilization": draw.uniform(0.05, 1.0),
-        "overhead": draw.choice([0.0, draw.uniform(0, 60e9), 1e12]),
-        "reserve": draw.choice([0.0, draw.uniform(0, 0.9)]),
-        "hot_experts": draw.uniform(0.001, 0.999),
-        "hot_traffic": draw.uniform(0.001, 0.999),
-        **{kind: draw.choice(offered[kind]).id for kind in CHOSEN},
-    }
-    return {name: every[name] for name in draw.sample(list(every), draw.randint(1, 6))}
+    chosen = draw.sample(controls, draw.randint(1, 6))
+    return {control.name: setting(plan, control, draw) for control in chosen}
+
+
+def setting(plan: Plan, control: Control, draw: random.Random) -> Any:
+    if control.options:
+        word, _ = draw.choice(control.options)
+        field = plan.metrics.fields.get(control.name)
+        return float(word) if field is not None and field.kind == "flag" else word
+    low, high = control.low or 0.0, min(control.high or 40_000, 40_000 if control.whole else 1e12)
+    drawn = draw.randint(int(low), int(high)) if control.whole else draw.uniform(low, high)
+    edges = EDGES.get(control.name, [])
+    return draw.choice([drawn, *edges]) if draw.random() < 0.5 else drawn
 
 
 def replaced(plan: Plan, offered: dict[str, list[Offer]], over: dict[str, Any]) -> Plan:
     """The same plan from the engine."""
     known = {(o.kind, o.id): o.facts for entries in offered.values() for o in entries}
     kinds = {name: value for name, value in over.items() if name in CHOSEN}
-    assumptions = {n: over.get(n, v) for n, v in plan.inputs.plan.items()}
+    fields = plan.metrics.fields
+    assumptions = {
+        n: fields[n].words.index(over[n]) if over.get(n) in fields[n].words else over.get(n, v)
+        for n, v in plan.inputs.plan.items()
+    }
     cases = tuple(
         replace(case, **kinds, inputs={n: over.get(n, v) for n, v in case.inputs.items()})
         for case in plan.cases
@@ -151,9 +166,9 @@ def differs(one: Any, other: Any, whole: bool) -> bool:
 
 @pytest.mark.parametrize("seed", range(DRAWS))
 def test_the_page_computes_what_the_engine_computes(
-    seed: int, plan: Plan, offered: dict[str, list[Offer]], shown: Page
+    seed: int, plan: Plan, offered: dict[str, list[Offer]], controls: Sequence[Control], shown: Page
 ) -> None:
-    over = settings(plan, offered, random.Random(seed)) if seed else {}
+    over = settings(plan, controls, random.Random(seed)) if seed else {}
     made = replaced(plan, offered, over)
     found = of_page(shown, over)
     assert set(found) == set(plan.metrics.metrics)
@@ -167,17 +182,12 @@ def test_the_page_computes_what_the_engine_computes(
 
 
 def test_the_draws_reach_failures_and_every_input(
-    plan: Plan, offered: dict[str, list[Offer]]
+    plan: Plan, offered: dict[str, list[Offer]], controls: Sequence[Control]
 ) -> None:
-    drawn = [settings(plan, offered, random.Random(seed)) for seed in range(1, DRAWS)]
-    assert {name for over in drawn for name in over} == {
-        control.name for control in view_of(plan, offered).live.controls
-    }
+    drawn = [settings(plan, controls, random.Random(seed)) for seed in range(1, DRAWS)]
+    assert {name for over in drawn for name in over} == {control.name for control in controls}
     unknown = [
-        sum(
-            np.isnan(made.column(n).astype(float)).any()
-            for n in ("max_concurrency", "time_compute")
-        )
+        sum(np.isnan(made.column(n).astype(float)).any() for n in ("verdict", "time_compute"))
         for made in (replaced(plan, offered, over) for over in drawn)
     ]
     assert max(unknown) > 0
