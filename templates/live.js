@@ -78,7 +78,7 @@ function replaced(c,name){
 }
 function compute(c,name){
   const [grain,f,set]=F[name];
-  if(grain===0)return c.model.all[name];
+  if(grain===0&&!set)return c.model.all[name];
   if(c.parent&&!FOLLOWS[c.set].has(name))return c.parent[name];
   if(set)return doc.ladders[set].map((_,r)=>f(c.child(set,r)));
   if(!c.model.compute&&!c.parent&&name in doc.values)return planned(name,c.i);
@@ -89,6 +89,7 @@ function compute(c,name){
 function overall(all,name){
   if(!F[name])return FIELDS[name].entity==="plan"?input(all.model.case(0),name):range(COUNT).map(i=>all.model.case(i)[name]);
   if(F[name][0]>0)return range(COUNT).map(i=>all.model.case(i)[name]);
+  if(F[name][2])return all.model.case(0)[name]; // a row of variants
   return !all.model.compute&&name in doc.values?planned(name,0):F[name][1](all);
 }
 let slot=0;

@@ -38,7 +38,7 @@ function valueOf(ref,of){
 function isAbsent(ref,x,of){
   const own=(of||model).case(ref.i),c=ref.set?own.child(ref.set,ref.r):own;
   if(ref.set){
-    const across=replacedBy(ref.set).includes("context")?"context":"context_start";
+    const across=[...replacedBy(ref.set),...Object.keys(VARIANTS[ref.set].follows||{})].includes("context")?"context":"context_start";
     return (across in c)&&c[across]>c.max_context;
   }
   if(LIVE.bounded.includes(ref.m)&&x>=LIVE.bound)return true;
