@@ -1,6 +1,7 @@
 """Planning engine for LLM serving: catalogs and scenarios in, a plan of checked numbers out.
 
-``planner.plan("scenario.yaml")`` gives a ``Plan``; ``planner.load("NAME.plan.json")`` a saved one.
+``planner.plan("scenario.yaml")`` gives a ``Plan``; ``planner.load`` a saved one,
+from its JSON file or from the workbook or page that it rides in.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.cli_saved import load
     from planner.errors import InputError
     from planner.planning import Plan, plan
-    from planner.saved import load
 
 __all__ = ["InputError", "Plan", "load", "plan"]
 
-_HOMES = {"InputError": "errors", "Plan": "planning", "plan": "planning", "load": "saved"}
+_HOMES = {"InputError": "errors", "Plan": "planning", "plan": "planning", "load": "cli_saved"}
 
 
 def __getattr__(name: str) -> Any:

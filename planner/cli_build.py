@@ -11,6 +11,7 @@ from planner.cli_actual import log_options, measured
 from planner.cli_files import Content, Inputs, planning_options, put_out, saved, write_whole
 
 if TYPE_CHECKING:
+    from planner.catalog import Catalog
     from planner.planning import Plan
 
 POLICY_BROKEN = 3
@@ -51,7 +52,7 @@ def build(
     files: dict[Path, Content] = {
         folder / f"{plan.name}.plan.json": saved(_json(plan)),
         folder / f"{plan.name}.xlsx": _workbook(plan, inputs),
-        folder / f"{plan.name}.html": saved(_page(plan)),
+        folder / f"{plan.name}.html": saved(_page(plan, inputs)),
     }
     write_whole(files, inputs.files)
     for path in files:
@@ -106,7 +107,7 @@ def report(
     """The HTML page alone: one file that opens anywhere."""
     inputs = Inputs(scenario, settings, metrics, catalogs, logs)
     plan = measured(inputs.plan(), logs, log_cases)
-    _one(saved(_page(plan)), output, f"{plan.name}.html", inputs)
+    _one(saved(_page(plan, inputs)), output, f"{plan.name}.html", inputs)
 
 
 def judge(ctx: click.Context, plan: Plan, strict: bool, told: bool) -> None:
@@ -139,17 +140,26 @@ def _json(plan: Plan) -> str:
     return dumps(document(plan))
 
 
-def _page(plan: Plan) -> str:
+def _page(plan: Plan, inputs: Inputs) -> str:
+    from planner.offers import CHOSEN, offers
     from reports import html
     from reports.view import view_of
 
-    return html.render(view_of(plan), _json(plan))
+    return html.render(view_of(plan, offers(plan, _catalog(inputs), CHOSEN)), _json(plan))
 
 
 def _workbook(plan: Plan, inputs: Inputs) -> Content:
-    from planner.catalog import Catalog
     from reports.workbook import book
 
-    # A saved plan offers only its own entries: the catalog of today may not be that of the plan.
-    catalog = None if inputs.is_saved else Catalog.open(inputs.catalogs)
+    catalog = _catalog(inputs)
     return lambda path: book.write(plan, path, catalog)
+
+
+def _catalog(inputs: Inputs) -> Catalog | None:
+    """What may be chosen beside the plan's own entries; of a saved plan nothing.
+
+    The catalog of today may not be that of the plan.
+    """
+    from planner.catalog import Catalog
+
+    return None if inputs.is_saved else Catalog.open(inputs.catalogs)

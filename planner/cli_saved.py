@@ -32,6 +32,17 @@ def load_saved(path: Path) -> Plan:
     return saved.load(path)
 
 
+def load(path: str | Path) -> Plan:
+    """A plan from ``NAME.plan.json``, from a workbook (``.xlsx``) or from a page (``.html``).
+
+    The plan as it was issued: what people changed in a workbook since then is not in it.
+
+    Raises:
+        InputError: an unreadable file, or one without a plan.
+    """
+    return load_saved(Path(path))
+
+
 def _of_workbook(path: Path) -> str:
     from reports.workbook.package import Package, PackageError, extract
 

@@ -1,14 +1,17 @@
-"""The catalog entries that a workbook offers in its drop-downs: the plan's own and all others."""
+"""The catalog entries that workbook and page offer to choose from: the plan's own and others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.catalog import Catalog
 from planner.facts import Fact, GroupFacts
 from planner.inputs import Source, sources_of
 from planner.planning import Plan
+
+CHOSEN = ("gpu", "weight_format", "kv_format")
+"""What a page lets its reader change: the layers of another model would need other rows."""
 
 OFFERED = ("model", "gpu", "engine", "weight_format", "kv_format")
 
@@ -26,18 +29,22 @@ class Offer:
     used: bool = False
 
 
-def offers(plan: Plan, catalog: Catalog | None = None) -> dict[str, list[Offer]]:
-    """Entries by kind, sorted by id. The plan's own facts win over the catalog's.
+def offers(
+    plan: Plan, catalog: Catalog | None = None, kinds: Sequence[str] = OFFERED
+) -> dict[str, list[Offer]]:
+    """Entries of these kinds, sorted by id. The plan's own facts win over the catalog's.
 
     Without a catalog (a plan read from a file) only the plan's own entries are offered.
     """
-    found: dict[str, dict[str, Offer]] = {kind: {} for kind in OFFERED}
+    found: dict[str, dict[str, Offer]] = {kind: {} for kind in kinds}
     if catalog is not None:
-        for kind in OFFERED:
+        for kind in kinds:
             for word in catalog.ids(kind):
                 found[kind][word] = _from_catalog(catalog, kind, word)
     inputs = plan.inputs
     for (kind, word), facts in inputs.facts.items():
+        if kind not in found:
+            continue
         found[kind][word] = Offer(
             kind, word, inputs.labels[kind, word], facts, inputs.sources.get((kind, word), {}),
             inputs.groups.get(word, ()) if kind == "model" else (), True,

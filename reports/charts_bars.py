@@ -81,6 +81,8 @@ def label_column(labels: list[str], *, bold: bool = False) -> float:
 
 def row_label(canvas: Canvas, label: str, column: float, middle: float, *, bold: bool) -> None:
     """A row label of one or two lines, flush right in its column, centred on ``middle``."""
+    if column <= _GAP:  # labels that take no width, such as a soft hyphen, have no column
+        return
     lines = wrap(clean(label), column - _GAP, bold=bold)
     top = middle + BODY * 0.36 - (len(lines) - 1) * BODY * LEADING / 2
     for number, line in enumerate(lines):

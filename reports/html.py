@@ -1,9 +1,10 @@
-"""One page that opens anywhere: no script, no outside reference, the saved plan inside."""
+"""One page that opens anywhere: no outside reference, the saved plan inside, script as an extra."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -11,22 +12,19 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from planner.errors import InputError, Problem, Span
 from planner.resources import data_dir
 from reports import charts, numbers, palette
 from reports.charts import Chart
-from reports.view import Column, FactCell, FactTable, Table, Term, View
-from reports.view_layout import PAGE_ROWS
-from reports.view_units import DIRECTION_MARKS
+from reports.html_data import embedded, extract_plan, packed
+from reports.html_script import script
+from reports.view import Column, FactCell, FactTable, Row, Table, Term, View
+from reports.view_layout import CASE_ROWS, PAGE_ROWS
 
 _ROOM, _PADDING = 152, 3  # characters that stand side by side on a screen and on paper
 _LONGEST_KEY = 60  # a longer one is broken into lines
 _SMALL = 9  # tenths of a character that one in small type takes
-_DATA = '<script type="application/json" id="plan-data">'
-_END = "</script>"
-# What could end the element, begin a comment or turn the text around is an escape of JSON.
-_ESCAPED = ["<", ">", "&", "\u2028", "\u2029", *sorted(DIRECTION_MARKS)]
-_ESCAPES = {character: f"\\u{ord(character):04x}" for character in _ESCAPED}
+
+__all__ = ["extract_plan", "policy_hash", "render", "shown_rows", "stylesheet"]
 
 
 def render(view: View, plan_json: str) -> str:
@@ -36,13 +34,15 @@ def render(view: View, plan_json: str) -> str:
         view: what to show.
         plan_json: the saved plan as JSON text, to be taken out again by :func:`extract_plan`.
     """
-    style = stylesheet()
+    style, code = stylesheet(), script(view.live)
     template = _environment().get_template("report.html.j2")
     return template.render(
         view=view,
         style=Markup(style),  # our own text
-        style_hash=style_hash(style),
-        data=Markup(embedded(plan_json)),  # every < and & of it is an escape of JSON
+        style_hash=policy_hash(style),
+        script=Markup(code),  # our own text; labels in it are escapes of JSON
+        script_hash=policy_hash(code),
+        data=Markup(embedded(packed(plan_json))),  # every < and & of it is an escape of JSON
     )
 
 
@@ -53,31 +53,9 @@ def stylesheet() -> str:
     return "\n" + palette.css_variables() + fonts + charts.css() + layout
 
 
-def style_hash(style: str) -> str:
-    """The hash by which the page's policy admits its style."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-
-
-def embedded(plan_json: str) -> str:
-    """JSON text that cannot end the script element that it stands in."""
-    return plan_json.translate({ord(character): text for character, text in _ESCAPES.items()})
-
-
-def extract_plan(html_text: str) -> str:
-    """The JSON text of the plan inside a page.
-
-    Raises:
-        InputError: a text that holds no plan.
-    """
-    start = html_text.find(_DATA)
-    end = html_text.find(_END, start)
-    if start < 0 or end < 0:
-        raise InputError(Problem(Span("page"), "", "a page with a plan inside", "none"))
-    text = html_text[start + len(_DATA) : end].strip() + "\n"
-    back = {escape[1:]: character for character, escape in _ESCAPES.items()}
-    # An escape counts only after an even number of backslashes; others belong to the text.
-    pattern = rf"(?<!\\)((?:\\\\)*)\\({'|'.join(back)})"
-    return re.sub(pattern, lambda found: found[1] + back[found[2]], text)
+def policy_hash(text: str) -> str:
+    """The hash by which the page's policy admits its one style and its one script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 # ---- what the template needs -------------------------------------------------------------------
@@ -100,9 +78,41 @@ def _environment() -> Environment:
     environment.filters["has_long_key"] = lambda table: _longest_key(table) > _LONGEST_KEY
     environment.filters["fact_blocks"] = _fact_blocks
     environment.filters["link"] = _link
+    environment.filters["heat"] = _heat
     environment.globals["key_of"] = _key
-    environment.globals["PAGE_ROWS"] = PAGE_ROWS
+    environment.globals["rows_of"] = shown_rows
     return environment
+
+
+def shown_rows(table: Table) -> Sequence[Row]:
+    """The rows that the page has of a table: of the cases many, of all others fewer."""
+    return table.rows[: CASE_ROWS if table.name == "summary" else PAGE_ROWS]
+
+
+HEAT_STEPS = 6
+
+
+def _heat(table: Table) -> list[list[str]]:
+    """The shade of each cell of a grid, by row and column: the logarithm of what is above zero."""
+    rows = range(len(shown_rows(table)))
+    logs = [[_logarithm(column, row) for column in table.columns] for row in rows]
+    known = [value for line in logs for value in line if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    return [
+        ["" if v is None or high == low else _shade((v - low) / (high - low)) for v in line]
+        for line in logs
+    ]
+
+
+def _logarithm(column: Column, row: int) -> float | None:
+    value = column.values[row]
+    if row in column.absent or value is None or isinstance(value, str | bool) or value <= 0:
+        return None
+    return math.log(value)
+
+
+def _shade(share: float) -> str:
+    return f"h{min(HEAT_STEPS - 1, math.floor(share * HEAT_STEPS))}"
 
 
 def _svg(chart: Chart, prefix: str) -> Markup:

@@ -6,7 +6,10 @@ Nothing is computed here: values are chosen, divided by the factor of their disp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from planner import saved
+from planner.offers import Offer
 from planner.planning import Plan
 from reports.view_actual import actual_section
 from reports.view_axes import Axes
@@ -24,6 +27,7 @@ from reports.view_grid import (
     text_of,
 )
 from reports.view_headline import Headline
+from reports.view_live import live_of
 from reports.view_parts import (
     Assumption,
     CaseName,
@@ -74,8 +78,8 @@ __all__ = [
 ]
 
 
-def view_of(plan: Plan) -> View:
-    """The view of a plan."""
+def view_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> View:
+    """The view of a plan; ``offered`` are catalog entries that a page lets its reader try."""
     axes = Axes(plan)
     tables = Tables(plan, axes)
     sources = Sources(plan)
@@ -114,6 +118,7 @@ def view_of(plan: Plan) -> View:
         dropped=tuple((clean(reason), count) for reason, count in plan.inputs.dropped.items()),
         provenance=_provenance(plan),
         section_labels={n: clean(t.label) for n, t in plan.metrics.tables.items()},
+        live=live_of(plan, offered),
     )
 
 

@@ -16,6 +16,7 @@ from reports.charts import (
     Line,
     LineChart,
     Mark,
+    Point,
     Segment,
     StackChart,
     StackRow,
@@ -25,13 +26,14 @@ from reports.view_axes import Axes
 from reports.view_grid import (
     Row,
 )
-from reports.view_layout import CHART_LINES, CHART_ROWS, STACK_ROWS
+from reports.view_layout import CHART_LINES, CHART_POINTS, CHART_ROWS, LIMIT_ROWS, STACK_ROWS
 from reports.view_parts import (
     Section,
 )
-from reports.view_units import input_display, metric_display
+from reports.view_units import clean, input_display, metric_display
 
 _LEDGER = ("weights_gpu", "engine_overhead", "memory_left", "memory_outside")
+_LIMITS = {"time_weights": "weight reads", "time_kv": "KV reads", "time_compute": "compute"}
 _LEDGER_LABELS = ("Weights", "Overhead", "Left for KV", "Outside")
 
 
@@ -45,10 +47,19 @@ class Charts:
     def placed(self, section: Section) -> Section:
         """The section with the charts that belong to it."""
         makers = {
-            "memory": [self.ledgers], "thresholds": [self.thresholds], "ladder": [self.requests],
+            "memory": [(self.ledgers, "memory")],
+            "thresholds": [
+                (self.limits, "thresholds"),
+                (self.thresholds, "prompt_ladder.b_star_kv"),
+                (self.compute, "thresholds"),
+            ],
+            "ladder": [(self.requests, "context_ladder.kv_per_request")],
         }  # fmt: skip
-        charts = [maker() for maker in makers.get(section.name, [])]
-        return replace(section, charts=tuple(c for c in charts if c is not None))
+        made = [(maker(), table) for maker, table in makers.get(section.name, [])]
+        kept = [(chart, table) for chart, table in made if chart is not None]
+        return replace(
+            section, charts=tuple(c for c, _ in kept), chart_tables=tuple(t for _, t in kept)
+        )
 
     def _has(self, *names: str) -> bool:
         return all(n in self.metrics.metrics or n in self.metrics.fields for n in names)
@@ -139,6 +150,63 @@ class Charts:
         limit = Mark("all memory", self._value("memory_total", case)) if short else None
         return StackRow(row.label, parts, limit)
 
+    # ---- limits ----------------------------------------------------------------------------------
+
+    def limits(self) -> Chart | None:
+        """How long each limit takes in one step at the planned batch; the longest binds."""
+        if not self._has(*_LIMITS):
+            return None
+        rows = self.axes.rows(_LIMITS)
+        shown = rows if len(rows) <= LIMIT_ROWS else _spread(rows, LIMIT_ROWS)
+        labels, common = _apart(shown)
+        unit = "; ".join(
+            ["ideal ms at the planned batch, the longest is marked max", *_noted(common)]
+        )
+        return BarChart(
+            "Which limit sets the time of one decode step?", _counted(unit, rows, shown),
+            tuple(
+                bar
+                for row, label in zip(shown, labels, strict=True)
+                for bar in self._limit_bars(row, label)
+            ),
+        )  # fmt: skip
+
+    def _limit_bars(self, row: Row, label: str) -> list[Bar]:
+        values = {name: self._value(name, row.cases[0]) for name in _LIMITS}
+        known = [value for value in values.values() if value is not None]
+        longest = max(known) if len(known) == len(values) else None
+        return [
+            Bar(
+                label if not number else "", values[name],
+                f"{words}, max" if values[name] == longest is not None else words,
+            )
+            for number, (name, words) in enumerate(_LIMITS.items())
+        ]  # fmt: skip
+
+    def compute(self) -> Chart | None:
+        """B* of compute against the planned batch, and what memory holds."""
+        if not self._has("b_star_compute", "max_concurrency"):
+            return None
+        rows = self.axes.rows(["b_star_compute"])
+        shown = rows if len(rows) <= CHART_ROWS else _spread(rows, CHART_ROWS)
+        labels, common = _apart(shown)
+        unit = "; ".join(["requests", *_noted(common)])
+        return BarChart(
+            "From which batch does compute exceed weight reads?", _counted(unit, rows, shown),
+            tuple(self._compute_bar(r, label) for r, label in zip(shown, labels, strict=True)),
+        )  # fmt: skip
+
+    def _compute_bar(self, row: Row, label: str) -> Bar:
+        held = {self._value("max_concurrency", case) for case in row.cases}
+        known = sorted(value for value in held if value is not None)
+        ends = list(dict.fromkeys([*known[:1], *known[-1:]]))
+        note = " to ".join(numbers.show(value, "count") for value in ends) or numbers.UNKNOWN
+        batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
+        marks = tuple(Mark("planned batch", value, planned=True) for value in batches)
+        return Bar(
+            label, self._value("b_star_compute", row.cases[0]), f"memory holds {note}", marks
+        )
+
     # ---- curves --------------------------------------------------------------------------------
 
     def thresholds(self) -> Chart | None:
@@ -150,8 +218,18 @@ class Charts:
         lines, common = self._lines("prompt_ladder", "b_star_kv", "context_start")
         return LineChart(
             "From which batch do KV reads exceed weight reads?", "context before decode, tokens",
-            "requests" + common, lines, levels, log_x=True, log_y=True,
+            "requests" + common, lines, levels, self._planned(), log_x=True, log_y=True,
         )  # fmt: skip
+
+    def _planned(self) -> tuple[Point, ...]:
+        """Where the plan stands: context and batch of each workload, as far as there is room."""
+        points: dict[tuple[float | None, float | None], str] = {}
+        for index, case in enumerate(self.plan.cases):
+            place = (self._value("context_start", index), self._value("batch", index))
+            points.setdefault(place, clean(case.workload))
+        if len(points) > CHART_POINTS:
+            return ()
+        return tuple(Point(label, x, y) for (x, y), label in points.items())
 
     def requests(self) -> Chart | None:
         """KV of one request over the context ladder."""

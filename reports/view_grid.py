@@ -93,11 +93,13 @@ class Row:
         key: words that tell the row from the others, such as model, GPU and workload.
         cases: positions in ``View.cases``; several where the table does not tell them apart.
         extra: further key cells with a column of their own, such as the layer group.
+        place: pipeline stage and layer group of the figures, where the row has one of its own.
     """
 
     key: tuple[str, ...]
     cases: tuple[int, ...]
     extra: tuple[str, ...] = ()
+    place: tuple[int, int] = (0, 0)
 
     @property
     def label(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,9 +15,7 @@ from reports.view_grid import (
     Value,
     text_of,
 )
-from reports.view_parts import (
-    Tile,
-)
+from reports.view_parts import Pick, Tile
 from reports.view_units import clean, metric_display
 
 
@@ -96,12 +95,12 @@ class Headline:
         return [
             Tile(
                 f"{fits} of {self.count}", "cases", "Planned batch fits", bound, "cases_fitting",
-                None, tone,
+                None, tone, "fits",
             ),
-            self._tile("concurrency_per_gpu", best, label="Most requests per GPU"),
-            spare if fitting else None,
-            self._tile("b_star_kv", early, label="Earliest B*: KV reads overtake"),
-            self._tile("read_to_stored", read, label="KV read to stored, at most"),
+            _picked(self._tile("concurrency_per_gpu", best, label="Most requests per GPU"), "high"),
+            _picked(spare if fitting else None, "low-fitting"),
+            _picked(self._tile("b_star_kv", early, label="Earliest B*: KV reads overtake"), "low"),
+            _picked(self._tile("read_to_stored", read, label="KV read to stored, at most"), "high"),
         ]  # fmt: skip
 
     def _extreme(self, name: str, among: list[int] | range, *, high: bool) -> int | None:
@@ -137,6 +136,10 @@ class Headline:
     def _read(self, case: int) -> str:
         tile = self._tile("kv_read_total", case)
         return f"{tile.text} {tile.unit} read in one generation" if tile else ""
+
+
+def _picked(tile: Tile | None, pick: Pick) -> Tile | None:
+    return tile and replace(tile, pick=pick)
 
 
 def _tone(name: str, value: Value) -> Tone:

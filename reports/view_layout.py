@@ -160,9 +160,14 @@ FACT_KINDS: dict[str, str] = {
     "kv_format": "KV formats", "engine": "Engine",
 }  # fmt: skip
 
-PAGE_ROWS = 400
+CASE_ROWS = 2_000
+"""Cases that the main table of a page shows, so that sorting and filtering miss none of them."""
+
+PAGE_ROWS = 200
 """Rows of one table that a page shows; the rest is in the workbook and the embedded plan."""
 
 CHART_ROWS = 18
 STACK_ROWS = 12
+LIMIT_ROWS = 6
 CHART_LINES = 8
+CHART_POINTS = 3

@@ -7,6 +7,7 @@ from typing import Literal
 
 from reports.charts import Chart
 from reports.view_grid import Ladder, Table, Tone, Value
+from reports.view_live import Live
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the plan as a section: what it answers, and its tables, figures and charts."""
+    """One table of the plan as a section: what it answers, and its tables, figures and charts.
+
+    ``chart_tables`` names for each chart the table that holds its numbers.
+    """
 
     name: str
     label: str
@@ -32,6 +36,10 @@ class Section:
     ladders: tuple[Ladder, ...] = ()
     figures: tuple[Figure, ...] = ()
     charts: tuple[Chart, ...] = ()
+    chart_tables: tuple[str, ...] = ()
+
+
+Pick = Literal["", "high", "low", "low-fitting", "fits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,8 @@ class Tile:
     """One headline figure: its number, unit, name, and what bounds or explains it.
 
     ``metric`` and ``case`` say where it stands, so that a workbook can link the cell; ``case`` is
-    None for a count over all cases.
+    None for a count over all cases. ``pick`` says which case it is of: the highest or lowest of
+    all, the lowest of those that fit, a count of those that fit, or (empty) always the same one.
     """
 
     text: str
@@ -49,6 +58,7 @@ class Tile:
     metric: str
     case: int | None = None
     tone: Tone = ""
+    pick: Pick = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +221,7 @@ class View:
         sections: the tables of the plan in reading order.
         dropped: reason and count of the combinations that were left out.
         section_labels: the label of every table, for the glossary.
+        live: the formulas that a page computes with.
     """
 
     name: str
@@ -236,3 +247,4 @@ class View:
     dropped: tuple[tuple[str, int], ...]
     provenance: Provenance
     section_labels: dict[str, str]
+    live: Live

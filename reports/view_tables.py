@@ -160,7 +160,7 @@ class Tables:
                 staged = (numbers.show(stage + 1, "count"),) if numbered else ()
                 for slot, group in enumerate(groups or (None,)):
                     extra = (*staged, *_group_words(group)) if group else staged
-                    rows.append(Row(row.key, row.cases, extra))
+                    rows.append(Row(row.key, row.cases, extra, (stage, slot)))
                     places.append((row.cases[0], stage, slot))
         columns = [self.column(m.name, places, i) for i, m in enumerate(metrics)]
         heads = (*["Stage"] * numbered, *(_GROUP_HEADS if grain != STAGE else ()))

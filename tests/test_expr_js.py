@@ -93,3 +93,15 @@ def test_values_are_those_of_the_text() -> None:
 def test_a_failure_is_nan_and_never_infinite(text: str) -> None:
     [found] = results([text])
     assert math.isnan(found)
+
+
+def test_a_reader_of_names_sees_what_a_reduction_takes() -> None:
+    tree = CHECKER.check(parse("a * sum_of(g_a) + count_of(g_f)"))[0]
+    seen: list[tuple[str, bool]] = []
+
+    def read(name: str, reduced: bool) -> str:
+        seen.append((name, reduced))
+        return f"v.{name}" if reduced else f"v.{name}[g]"
+
+    assert to_js(tree, read) == "K.add(K.mul(v.a[g],K.sum_of(v.g_a)),K.count_of(v.g_f))"
+    assert seen == [("a", False), ("g_a", True), ("g_f", True)]

@@ -23,8 +23,10 @@ from planner import saved
 from planner.errors import InputError
 from planner.planning import Plan
 from reports import html, palette
+from reports.html_data import embedded
+from reports.html_script import script
 from reports.view import View, view_of
-from reports.view_layout import PAGE_ROWS
+from reports.view_layout import CASE_ROWS, PAGE_ROWS
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "rect", "circle", "polyline"}
 
@@ -101,18 +103,34 @@ def test_links_are_anchors_of_the_page_or_plain_web_addresses() -> None:
             assert set(attributes) == {"rel", "href"}
 
 
-def test_the_policy_admits_the_one_style_and_nothing_else() -> None:
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def test_the_policy_admits_the_one_style_and_the_one_script() -> None:
     policies = [a for a in reading().named("meta") if a.get("http-equiv")]
     assert len(policies) == 1 and policies[0]["http-equiv"] == "Content-Security-Policy"
     assert len(reading().named("style")) == 1
-    found = base64.b64encode(hashlib.sha256(reading().text("style").encode()).digest()).decode()
+    code = page().rpartition("<script>")[2].partition("</script>")[0]
+    assert code == script(example()[1].live)
     assert policies[0]["content"] == (
-        f"default-src 'none'; style-src 'sha256-{found}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{_hash(reading().text('style'))}'; "
+        f"script-src 'sha256-{_hash(code)}'; base-uri 'none'; form-action 'none'"
     )
     for tag, attributes in reading().tags:
         assert "style" not in attributes, tag
         assert not [name for name in attributes if name.startswith("on")], tag
-    assert [a["type"] for a in reading().named("script")] == ["application/json"]
+    scripts = reading().named("script")
+    assert scripts == [{"type": "application/json", "id": "plan-data"}, {}]
+
+
+def test_the_script_makes_no_markup_and_no_code_from_text(repository: Path) -> None:
+    code = script(example()[1].live)
+    for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
+        assert word not in code, word
+    for word in ("fetch(", "XMLHttpRequest", "import(", "WebSocket", "sendBeacon", "http:"):
+        assert word not in code, word
+    assert "</" not in code and "<!--" not in code
 
 
 def test_only_our_own_text_is_trusted(repository: Path) -> None:
@@ -120,11 +138,12 @@ def test_only_our_own_text_is_trusted(repository: Path) -> None:
     for path in sorted((repository / "reports").rglob("*.py")):
         lines = path.read_text("utf-8").splitlines()
         uses += [(path.name, line.strip()) for line in lines if "Markup(" in line]
-    assert [name for name, _ in uses] == ["html.py"] * 4
-    wanted = ("style", "embedded(plan_json)", "_math(term)", "charts.render(chart, prefix)")
-    assert sorted(re.search(r"Markup\((.*?\)?)\)", line)[1] for _, line in uses) == sorted(  # type: ignore[index]
-        wanted
-    )
+    assert [name for name, _ in uses] == ["html.py"] * 5
+    wanted = [
+        "_math(term))", "charts.render(chart, prefix))", "code),", "embedded(packed(plan_json))),",
+        "style),",
+    ]  # fmt: skip
+    assert sorted(line.partition("Markup(")[2].partition("  #")[0] for _, line in uses) == wanted
     template = (repository / "templates" / "report.html.j2").read_text("utf-8")
     assert "safe" not in re.findall(r"\|\s*(\w+)", template) and "autoescape" not in template
 
@@ -133,14 +152,14 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     plan, view = hostile(tmp_path)
     made = page_of(plan, view)
     found = Reading(made)
-    assert found.named("img") == [] and len(found.named("script")) == 1
+    assert found.named("img") == [] and len(found.named("script")) == 2
     assert "onerror=alert(1)>" in found.text("h1") and "</script>" in found.text("h1")
     assert "<img" not in made and "onerror=alert(1)>" not in made
     assert "Own <b>share</b> | of =pool" in found.text("table")
     assert "javascript:alert(1)" in found.text("ol")
     assert not [a for a in found.named("a") if "javascript" in a["href"]]
     assert "\u202e" not in made
-    assert made.count("</script>") == 1 and "<!--" not in made
+    assert made.count("</script>") == 2 and "<!--" not in made
     with open_page(_kept(tmp_path, made)) as shown:
         assert (shown.errors, len(shown.requests)) == ([], 1)
 
@@ -161,7 +180,7 @@ def test_the_plan_comes_out_as_it_went_in(tmp_path: Path) -> None:
     ['"</script>"', '"<!-- <script>"', '"\\\\u003c"', '"\\\\\\\\<"', '"&amp;\u2028\u2029"', '"中"'],
 )
 def test_any_json_text_survives_the_page(text: str) -> None:
-    inside = html.embedded(text)
+    inside = embedded(text)
     assert "<" not in inside and ">" not in inside and "&" not in inside
     made = f'<script type="application/json" id="plan-data">\n{inside}</script>'
     assert html.extract_plan(made) == text + "\n"
@@ -230,7 +249,7 @@ def test_ids_are_unique_and_every_case_and_metric_has_one() -> None:
 def test_charts_say_what_they_show() -> None:
     found = reading()
     charts = found.named("svg")
-    assert len(charts) == 4
+    assert len(charts) == 6
     assert all(a["role"] == "img" and a["aria-labelledby"] for a in charts)
     assert "Qwen3-8B · H200 SXM 141 GB" in found.text("desc")
     assert len(found.named("math")) == len(example()[1].glossary)
@@ -254,7 +273,7 @@ def test_the_same_bytes_twice_and_of_a_loaded_plan() -> None:
 
 
 def test_the_page_stays_small(tmp_path: Path) -> None:
-    assert len(page().encode()) < 880_000
+    assert len(page().encode()) < 980_000
     workloads = "\n".join(
         f"  - {{name: w{n}, prompt: {1000 + n} tokens, output: 500 tokens}}" for n in range(500)
     )
@@ -263,8 +282,11 @@ def test_the_page_stays_small(tmp_path: Path) -> None:
     plan, view = small(tmp_path, big)
     assert len(plan.cases) == 1000
     made = page_of(plan, view)
-    assert len(made.encode()) < 5_000_000
-    assert f"The first {PAGE_ROWS} of 1000 rows" in made
+    assert len(made.encode()) < 2_000_000
+    assert f"The first {PAGE_ROWS} of 1000 rows" in made and len(plan.cases) < CASE_ROWS
+    assert saved.dumps(saved.document(plan)) == html.extract_plan(made)
+    bare = re.sub(r"<script.*?</script>", "", made, flags=re.DOTALL)
+    assert len(re.findall(r'<th scope="row" id="case-', bare)) == 1000
 
 
 # ---- in a browser ------------------------------------------------------------------------------
@@ -337,9 +359,11 @@ def test_the_printed_page(tmp_path: Path) -> None:
     sheets = done.stdout.split("\f")
     assert 10 < len(sheets) < 62
     assert "16 of 30 cases fit" in sheets[0] and "Contents" not in sheets[0]
-    # The main table runs over sheets, and its headings with it.
-    split = [sheet for sheet in sheets[:5] if "Longest" in sheet and "does not fit" in sheet]
-    assert len(split) >= 2
+    # Thirty cases fill one sheet; a longer table runs over sheets, and its headings with it.
+    assert len([sheet for sheet in sheets[:5] if "Which cases fit" in sheet]) == 1
+    assert sheets[1].count("does not fit") == 14
+    assert len([sheet for sheet in sheets[2:6] if "Steps before" in sheet]) >= 2
+    assert not any(word in done.stdout for word in ("Copy as Markdown", "as planned", "Filter"))
     picture = pdf_pages(tmp_path / "page.pdf", tmp_path, 40)[0].read_bytes()
     assert picture.startswith(b"\x89PNG")
 

@@ -102,3 +102,17 @@ def test_no_other_file_names_a_colour():
                 if NAMES_A_COLOUR.search(line):
                     found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_figures_stay_readable_on_every_shade_of_a_heat_table(mode):
+    style = (ROOT / "templates" / "report.css").read_text("utf-8")
+    shares = re.findall(
+        r"\.heat \.h\d\{background:color-mix\(in srgb,var\(--edge-1\) (\d+)%", style
+    )
+    assert len(shares) == 6
+    edge, page = palette.VARIABLES["edge-1"].value(mode), palette.colour("page", mode)
+    for share in map(int, shares):
+        pairs = [(int(edge[i : i + 2], 16), int(page[i : i + 2], 16)) for i in (1, 3, 5)]
+        mixed = "".join(f"{round((a * share + b * (100 - share)) / 100):02X}" for a, b in pairs)
+        assert palette.contrast(palette.colour("ink", mode), f"#{mixed}") >= TEXT, share

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from planner.expr.functions import FUNCTIONS, Argument, fill
 from planner.expr.tree import Call, Name, Node, Number, Text
@@ -40,18 +41,34 @@ return K})();
 """
 
 
-def to_js(tree: Node) -> str:
-    """A JavaScript expression over ``v`` (names to values) and the runtime ``K``."""
+Read = Callable[[str, bool], str]
+
+
+def _plain(name: str, reduced: bool) -> str:
+    return f"v.{name}"
+
+
+def to_js(tree: Node, read: Read = _plain, *, reduced: bool = False) -> str:
+    """A JavaScript expression over ``v`` (names to values) and the runtime ``K``.
+
+    Args:
+        tree: a typed tree.
+        read: how a name is read, given the name and whether a reduction takes all of its values.
+        reduced: the tree is what a reduction takes.
+    """
     match tree:
         case Number(value=value):
             return repr(value)
         case Text(value=word):
             return json.dumps(word).replace("<", "\\u003c")
         case Name(name=name):
-            return f"v.{name}"
+            return read(name, reduced)
         case Call(function=function, args=args):
             row = FUNCTIONS[function]
-            done = [Argument(to_js(a), 9) for a in args]
             if row.reduces == "variant":
-                done[0] = Argument("0", 9)
+                args = args[1:]
+            inside = bool(row.reduces)
+            done = [Argument(to_js(a, read, reduced=inside), 9) for a in args]
+            if row.reduces == "variant":
+                done.insert(0, Argument("0", 9))
             return fill(row.js, done, 9)

@@ -58,7 +58,7 @@ LAYERS: dict[str, int] = {
     "planner.checks": 4,
     "planner.schemas": 4,
     "planner.starter": 4,
-    "planner": 5,  # the face for users of the library; loads what it names when asked
+    "planner": 8,  # the face for users of the library; loads what it names when asked
     "reports": 0,
     "reports.numbers": 0,
     "reports.palette": 0,

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -31,12 +32,19 @@ _FLAGS = (
 )
 
 
+_KEY_CODES = {
+    "Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
+    "ArrowDown": 40, "Backspace": 8, " ": 32,
+}  # fmt: skip
+
+
 class Page:
     """One open page. ``errors`` and ``requests`` collect what it complained about and asked for."""
 
     def __init__(self, write: int, read: int) -> None:
         self._write, self._read = write, read
         self._pending, self._number, self._session = b"", 0, ""
+        self._target = ""
         self.errors: list[str] = []
         self.requests: list[str] = []
         self._loaded = False
@@ -87,8 +95,13 @@ class Page:
             self.requests.append(params["request"]["url"])
 
     def attach(self) -> None:
-        """Open an empty page and listen to it."""
+        """Open an empty page in a new tab and listen to it alone; the tab before is closed."""
+        before, self._session = self._target, ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        if before:
+            self.call("Target.closeTarget", targetId=before)
+        self._target = target
+        self.errors, self.requests = [], []
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -125,6 +138,16 @@ class Page:
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
+
+    def press(self, key: str, *, times: int = 1, shift: bool = False) -> None:
+        """Press and release a key, such as ``Tab``, ``Enter`` or ``7``, as a reader would."""
+        text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
+        code = _KEY_CODES.get(key, ord(key.upper()) if re.fullmatch(r"\w", key) else 0)
+        common: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": code}
+        common["modifiers"] = 8 if shift else 0
+        for _ in range(times):
+            self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+            self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def picture(self, png: Path) -> None:
         """Save the whole page, however long, as a PNG."""

@@ -1,0 +1,60 @@
+"""The one script of a page: runtime, compiled formulas, and our own code around them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from planner.expr.to_js import RUNTIME
+from planner.resources import data_dir
+from reports.html_data import embedded
+from reports.view_live import Formula, Live
+
+PARTS = ("live.js", "explain.js", "tables.js", "what-if.js")
+"""Our own code in reading order; later parts use the names of earlier ones."""
+
+
+def script(live: Live) -> str:
+    """The script of a page with these formulas. It loads nothing and makes no code from text."""
+    own = "".join((data_dir("templates") / name).read_text("utf-8") for name in PARTS)
+    formulas = ",\n".join(_formula(one) for one in live.formulas)
+    data = embedded(json.dumps(_data(live), ensure_ascii=False, separators=(",", ":")))
+    head = f'\n"use strict";(()=>{{\n{RUNTIME}const F={{\n{formulas}}};\nconst LIVE={data};\n'
+    return f"{head}{own}}})();\n"
+
+
+def _formula(formula: Formula) -> str:
+    variant = f",{json.dumps(formula.variant)}" if formula.variant else ""
+    return f"{formula.name}:[{formula.grain},{formula.code}{variant}]"
+
+
+def _data(live: Live) -> dict[str, Any]:
+    return {
+        "shown": {n: [one.factor, one.kind, one.unit] for n, one in live.shown.items()},
+        "words": {one.name: one.words for one in live.formulas if one.words},
+        "follows": live.follows,
+        "absent": live.absent,
+        "bounded": live.bounded,
+        "bound": live.bound if math.isfinite(live.bound) else None,
+        "constants": live.constants,
+        "controls": [
+            {
+                "name": one.name, "label": one.label, "what": one.what, "unit": one.unit,
+                "factor": one.factor, "low": one.low, "high": one.high, "options": one.options,
+                "whole": one.whole, "main": one.main,
+            }
+            for one in live.controls
+        ],
+        "entries": _entries(live),
+    }  # fmt: skip
+
+
+def _entries(live: Live) -> dict[str, Any]:
+    """Catalog entries by kind: the names of their fields once, then a row each."""
+    found: dict[str, Any] = {}
+    for one in live.entries:
+        kind = found.setdefault(one.kind, {"fields": [name for name, _ in one.facts], "rows": []})
+        values = [value for _, value in one.facts]
+        kind["rows"].append([one.id, one.label, values, one.sources])
+    return found
