@@ -38,6 +38,15 @@ _PART = re.compile(r"_(part|cut)[0-9]+$")  # the helper metrics of a formula are
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 
+def reached(metrics: Mapping[str, Metric]) -> dict[str, frozenset[str]]:
+    """Everything that each metric depends on, directly or not, itself included."""
+    found: dict[str, frozenset[str]] = {}
+    for name, metric in metrics.items():  # in evaluation order
+        below = frozenset(metric.needs)
+        found[name] = below.union(*(found.get(n, frozenset()) for n in below)) | {name}
+    return found
+
+
 class Reading:
     """Collects the blocks of all files, then checks them as one."""
 
@@ -132,10 +141,11 @@ class Reading:
         checking = _Checking(self)
         checking.run()
         inputs = {name: checking.scope[name] for name in self.fields}
+        types = {n: checking.scope.get(n, Type("number", missing=True)) for n in self.declared}
         for name, variant in self.variants.items():
             file = self.files["variants", name]
             self.problems += variant_problems(
-                file, name, variant, inputs, self.declared, self.tables
+                file, name, variant, inputs, types, reached(checking.done), self.tables
             )
         for declared in self.declared.values():
             if declared.table not in self.tables and declared.entry.table:
@@ -157,9 +167,7 @@ class _Checking:
         for name, constant in reading.constants.items():
             self.scope[name] = constant_type(constant)
         self.variants = {
-            n: self.scope[v.replaces]
-            for n, v in reading.variants.items()
-            if v.replaces in self.scope
+            n: self.scope[v.first] for n, v in reading.variants.items() if v.first in self.scope
         }
         self.failed: set[str] = set()
 

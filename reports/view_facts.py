@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from planner.facts import Fact
 from planner.inputs import Origin
+from planner.metric_files import OWN
 from planner.planning import Plan
 from reports import numbers
 from reports.view_axes import SIZES
@@ -20,7 +21,7 @@ from reports.view_parts import (
     FactTable,
 )
 from reports.view_sources import Sources
-from reports.view_units import clean, input_display, place_words
+from reports.view_units import clean, input_display, place_words, with_unit
 
 _NO_PART = "no such part in a layer of this kind"
 _NO_ORIGIN = Origin("default", "")
@@ -44,9 +45,9 @@ class Facts:
         found = [self._assumption(n, self._of_plan(n), n) for n in plan]
         found += [self._assumption(n, self._of_cases(n), n) for n in cases]
         for name in ladders:
-            replaced = self.metrics.variants[name].replaces
-            text = self._shown(replaced, self.plan.inputs.ladders[name])
-            found.append(self._assumption(name, text, replaced))
+            found.append(
+                self._assumption(name, self._rungs(name), self.metrics.variants[name].first)
+            )
         return tuple(found)
 
     def _is_chosen(self, name: str) -> bool:
@@ -69,6 +70,28 @@ class Facts:
     def _shown(self, name: str, values: Sequence[float]) -> str:
         factor, _, _, kind = input_display(self.metrics, name)
         return "; ".join(text_of(v / factor, kind) for v in values)
+
+    def _rungs(self, name: str) -> str:
+        """The rungs of a set of variants, each with its name if it has one."""
+        variant, rungs = self.metrics.variants[name], self.plan.inputs.ladders[name]
+        if not isinstance(rungs[0], tuple):
+            texts = [self._rung(variant.first, value) for value in rungs]
+        else:
+            texts = [
+                ", ".join(
+                    with_unit(self._rung(one, value), input_display(self.metrics, one)[1])
+                    if index else self._rung(one, value)
+                    for index, (one, value) in enumerate(zip(variant.replaces, rung, strict=True))
+                )
+                for rung in rungs
+            ]  # fmt: skip
+        names = self.plan.inputs.rungs.get(name, ())
+        return "; ".join(
+            f"{clean(word)}: {text}" for word, text in zip(names, texts, strict=True)
+        ) if names else "; ".join(texts)  # fmt: skip
+
+    def _rung(self, name: str, value: float) -> str:
+        return OWN if value != value else self._shown(name, [value])
 
     def _assumption(self, name: str, text: str, unit_of: str) -> Assumption:
         origin = self.plan.inputs.origins.get(name, _NO_ORIGIN)

@@ -126,8 +126,9 @@ class _Writing:
         for variant in variants:
             table = variant.write_matrix()
             figure = self.metrics.variants[variant.name].shows[0]
-            ws = self.book.workbook[table.sheet]
-            ladder_chart(ws, self.plan, table, variant.name, figure)
+            if not variant.names:  # lines over named rungs would join what has no order
+                ws = self.book.workbook[table.sheet]
+                ladder_chart(ws, self.plan, table, variant.name, figure)
             variant.write_workings()
         for sheet, metrics in sheets.by_sheet.items():
             if sheet == WORKINGS:
