@@ -62,7 +62,7 @@ class Case:
 
 
 Rungs = tuple[float, ...] | tuple[tuple[float, ...], ...]
-"""The values of a set of variants: one a rung, or one a rung and input; NaN keeps the case's own."""
+"""Values of a set of variants, one a rung, or one a rung and input; NaN keeps the case's own."""
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ class VariantEntry(Part):
         return (*self.replaces, *self.follows)
 
     def rungs(self) -> tuple[tuple[float, ...], ...]:
-        """The default as one row a rung and one value an input, NaN where the case keeps its own."""
+        """The default: a row a rung, a value an input, NaN where the case keeps its own."""
         rows = (r if isinstance(r, tuple) else (r,) * len(self.replaces) for r in self.default)
         return tuple(tuple(float("nan") if v == OWN else float(v) for v in row) for row in rows)
 

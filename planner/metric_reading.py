@@ -38,11 +38,18 @@ _PART = re.compile(r"_(part|cut)[0-9]+$")  # the helper metrics of a formula are
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def reached(metrics: Mapping[str, Metric]) -> dict[str, frozenset[str]]:
-    """Everything that each metric depends on, directly or not, itself included."""
+def reached(
+    metrics: Mapping[str, Metric], variants: Mapping[str, VariantEntry]
+) -> dict[str, frozenset[str]]:
+    """Everything that each metric depends on, directly or not, itself included.
+
+    What reduces a set of variants depends on the metrics that inputs of the set follow, too.
+    """
     found: dict[str, frozenset[str]] = {}
     for name, metric in metrics.items():  # in evaluation order
         below = frozenset(metric.needs)
+        if metric.variant:
+            below |= frozenset(variants[metric.variant].follows.values())
         found[name] = below.union(*(found.get(n, frozenset()) for n in below)) | {name}
     return found
 
@@ -145,7 +152,7 @@ class Reading:
         for name, variant in self.variants.items():
             file = self.files["variants", name]
             self.problems += variant_problems(
-                file, name, variant, inputs, types, reached(checking.done), self.tables
+                file, name, variant, inputs, types, reached(checking.done, self.variants), self.tables
             )
         for declared in self.declared.values():
             if declared.table not in self.tables and declared.entry.table:
@@ -210,7 +217,9 @@ class _Checking:
     def _check(self, declared: Declared) -> None:
         entry = declared.entry
         text, raw = formula_of(entry)
-        for needed in names(raw):
+        used = names(raw)
+        sets = [self.reading.variants[n] for n in used if n in self.reading.variants]
+        for needed in [*used, *(metric for one in sets for metric in one.follows.values())]:
             if needed in self.reading.declared:
                 self.metric(needed)
                 if needed in self.failed:

@@ -118,7 +118,7 @@ class MetricSet:
     @cached_property
     def reach(self) -> dict[str, frozenset[str]]:
         """Everything that each metric depends on, directly or not, itself included."""
-        return reached(self.metrics)
+        return reached(self.metrics, self.variants)
 
     def depends(self, name: str, on: str) -> bool:
         """Whether ``name`` is ``on`` or depends on it."""

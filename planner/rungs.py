@@ -32,11 +32,14 @@ class Resolving(Protocol):
     problems: list[Problem]
     origins: dict[str, Origin]
 
-    def place(self, key: Key, of_key: bool = False) -> str: ...
+    def place(self, key: Key, of_key: bool = False) -> str:
+        """Where something stands, for outputs."""
 
-    def quantity(self, name: str, value: Any, key: Key) -> float: ...
+    def quantity(self, name: str, value: Any, key: Key) -> float:
+        """A value of an input in base units; what is wrong with it becomes a problem."""
 
-    def numbers(self, name: str, key: Key, values: Sequence[Any]) -> list[float]: ...
+    def numbers(self, name: str, key: Key, values: Sequence[Any]) -> list[float]:
+        """Several of them, each once and at least 1."""
 
 
 class Rungs:

@@ -202,10 +202,9 @@ class Tables:
 
     def _grid(self, ladder: str, shown: str, rungs: Sequence[str]) -> Table:
         metric = self.metrics.metrics[shown]
-        tests = [
-            RUNG_APPLIES[n] for n in self.metrics.variants[ladder].replaces if n in RUNG_APPLIES
-        ]
-        used = [n for n in tests if n in self.metrics.metrics]
+        variant = self.metrics.variants[ladder]
+        tests = [RUNG_APPLIES[n] for n in variant.replaces if n in RUNG_APPLIES]
+        used = [n for n in (*tests, *variant.follows.values()) if n in self.metrics.metrics]
         rows = self.axes.rows([shown, "max_context", *used], self._replaced(ladder))
         picks = np.asarray([row.cases[0] for row in rows])
         grid = self._child(ladder, shown, picks)
@@ -251,7 +250,7 @@ class Tables:
         """Where a rung makes no sense for the case."""
         found = np.zeros((len(self.plan.columns.variant_values[ladder]), len(picks)), bool)
         for name in self.metrics.variants[ladder].replaces:
-            test = RUNG_APPLIES.get(name)
+            test = RUNG_APPLIES.get(name, "")
             if test in self.metrics.metrics:
                 found |= self._child(ladder, test, picks).astype(float) == 0
         return found

@@ -155,8 +155,9 @@ def _rung_rule(row: _Row) -> DataValidation | None:
         return None
     whole = row.entry.kind == "count"
     low = "1" if whole and row.value else "0"
-    kind = "whole" if whole else "decimal"
-    return DataValidation(kind, operator="between", formula1=low, formula2="100000000")
+    return DataValidation(
+        "whole" if whole else "decimal", operator="between", formula1=low, formula2="100000000"
+    )
 
 
 def _assumptions(plan: Plan) -> list[_Row]:

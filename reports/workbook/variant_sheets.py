@@ -60,8 +60,8 @@ class VariantSheets:
             n for n in metrics.metrics if any(metrics.depends(n, one) for one in self.variant.moved)
         }
         wanted: set[str] = set()
-        todo = [*self.variant.shows, *self.variant.follows.values(), *(m.name for m in metrics.in_order()
-                                       if m.variant == self.name)]  # fmt: skip
+        todo = [*self.variant.shows, *self.variant.follows.values()]
+        todo += [m.name for m in metrics.in_order() if m.variant == self.name]
         while todo:
             name = todo.pop()
             if name in follows and name not in wanted:
@@ -106,7 +106,6 @@ class VariantSheets:
     def _block(self, rung: int) -> list[TableColumn]:
         back = rung * self.cases
         parent = f"{{r-{back}}}" if back else "{r}"
-        metrics = self.plan.metrics
         columns = [
             TableColumn(
                 "#number", "Case", case_numbers(self.cases), role="key", number_format="0",
