@@ -152,7 +152,13 @@ class Reading:
         for name, variant in self.variants.items():
             file = self.files["variants", name]
             self.problems += variant_problems(
-                file, name, variant, inputs, types, reached(checking.done, self.variants), self.tables
+                file,
+                name,
+                variant,
+                inputs,
+                types,
+                reached(checking.done, self.variants),
+                self.tables,
             )
         for declared in self.declared.values():
             if declared.table not in self.tables and declared.entry.table:

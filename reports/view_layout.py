@@ -59,6 +59,7 @@ LAYOUT: dict[str, tuple[str, ...]] = {
         "weight_width", "peak_compute", "kv_unbounded_gpu", "kv_read_bounded_gpu",
     ),
     "ladder": (),
+    "what_if": (),
     "checks": (),
     "user": (),
 }  # fmt: skip
