@@ -128,7 +128,8 @@ def test_given_flags_may_come_as_zeros_and_ones(tmp_path: Path) -> None:
 @cache
 def answering() -> Plan:
     """The example with every set of variants, and lengths of two kinds."""
-    mix = "mix=[{share: 0.7, prompt: 500 tokens, output: 100 tokens}, {share: 0.3, prompt: 9000 tokens, output: 500 tokens}]"
+    short = "{share: 0.7, prompt: 500 tokens, output: 100 tokens}"
+    mix = f"mix=[{short}, {{share: 0.3, prompt: 9000 tokens, output: 500 tokens}}]"
     return planner.plan(EXAMPLE, settings=["shared_prefix=400 tokens", mix])
 
 

@@ -10,9 +10,9 @@ import pytest
 from support.command import SMALL
 from support.golden import Golden
 from support.plans import (
-    answering,
     HOSTILE,
     OWN_METRICS,
+    answering,
     columns,
     example,
     figure,

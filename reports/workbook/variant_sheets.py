@@ -7,6 +7,7 @@ from openpyxl.utils import get_column_letter
 
 from planner.engine import Array, by_input
 from planner.expr.to_cells import Ref, to_cells, word_text
+from planner.metric_files import OWN
 from planner.metrics import Metric
 from planner.units import parse_unit
 from reports.workbook.address import Block, SheetNames, Spot, at_spot, block, pick, run, spots
@@ -237,6 +238,8 @@ class VariantSheets:
     def _heading(self, rung: int) -> str:
         if self.names:
             return self.names[rung]
+        if np.isnan(self.rungs[rung]):
+            return OWN
         unit = self.plan.metrics.fields[self.variant.first].unit.split("/")[0]
         return f"{self.rungs[rung]:,g} {unit}".removesuffix(" 1")
 
@@ -245,7 +248,8 @@ class VariantSheets:
         keys = [f"#{rung_key(self.variant, self.name, rung + 1, name)}" for name in self.inputs]
         first = self.at.fixed[keys[0]]
         if not self.names:
-            return first, float(self.rungs[rung])
+            value = float(self.rungs[rung])
+            return first, OWN if value != value else value
         same = ",".join(f"{self.at.fixed[k]}={self.at.fixed[f'{k} issued']}" for k in keys)
         return f"IF(AND({same}),{word_text(self.names[rung])},{first})", self.names[rung]
 
