@@ -90,7 +90,8 @@ STEPS: frozenset[str] = frozenset((
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
 SUMMARY: tuple[str, ...] = (
-    "verdict", "max_concurrency", "binding", "memory_spare", "longest_context", "b_star_kv",
+    "verdict", "max_concurrency", "binding", "memory_spare", "smallest_change", "longest_context",
+    "b_star_kv",
     "b_star_compute", "kv_per_token", "read_to_stored",
 )  # fmt: skip
 """The main table: the answer, the room, what binds, and the figures that explain it."""

@@ -39,8 +39,8 @@ FIXED = (
     STAGES, WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 READING_ORDER = (
-    COVER, SUMMARY, RESULTS, INPUTS, "Models", "Layer groups", "GPUs", "Engines", "Weight formats",
-    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
+    COVER, SUMMARY, RESULTS, "Answers", INPUTS, "Models", "Layer groups", "GPUs", "Engines",
+    "Weight formats", "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
     "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 

@@ -194,19 +194,26 @@ def _ladders(plan: Plan) -> list[_Row]:
     """A row for each rung and input; ``own`` keeps what the case has."""
     rows = []
     for name, values in plan.columns.variant_values.items():
-        variant = plan.metrics.variants[name]
-        origin, names = plan.inputs.origins.get(name), plan.inputs.rungs.get(name, ())
-        for one, rungs in by_input(variant, values).items():
-            entry = plan.metrics.fields[one]
-            of = f": {entry.label.lower()}" if len(variant.replaces) > 1 else ""
-            rows += [
-                _Row(rung_key(variant, name, number, one),
-                     f"{variant.label}, {names[number - 1] if names else f'rung {number}'}{of}",
-                     OWN if value != value else float(value), entry.unit, variant.meaning, origin,
-                     entry, True)
-                for number, value in enumerate(rungs.tolist(), 1)
-            ]  # fmt: skip
+        variant, columns = (
+            plan.metrics.variants[name],
+            by_input(plan.metrics.variants[name], values),
+        )
+        names = plan.inputs.rungs.get(name) or [f"rung {k + 1}" for k in range(len(values))]
+        for number, word in enumerate(names, 1):
+            for one, rungs in columns.items():
+                entry, value = plan.metrics.fields[one], float(rungs[number - 1])
+                of = f": {_inside(entry.label)}" if len(columns) > 1 else ""
+                rows.append(
+                    _Row(rung_key(variant, name, number, one), f"{variant.label}, {word}{of}",
+                         OWN if value != value else value, entry.unit, variant.meaning,
+                         plan.inputs.origins.get(name), entry, True)
+                )  # fmt: skip
     return rows
+
+
+def _inside(label: str) -> str:
+    """A label within a phrase; abbreviations keep their capitals."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 
 def rung_key(variant: VariantEntry, name: str, number: int, replaced: str) -> str:
