@@ -21,7 +21,7 @@ from reports.view_parts import (
     FactTable,
 )
 from reports.view_sources import Sources
-from reports.view_units import clean, input_display, place_words, with_unit
+from reports.view_units import clean, input_display, place_words
 
 _NO_PART = "no such part in a layer of this kind"
 _NO_ORIGIN = Origin("default", "")
@@ -73,22 +73,28 @@ class Facts:
 
     def _rungs(self, name: str) -> str:
         """The rungs of a set of variants, each with its name if it has one."""
-        variant, rungs = self.metrics.variants[name], self.plan.inputs.ladders[name]
-        if not isinstance(rungs[0], tuple):
-            texts = [self._rung(variant.first, value) for value in rungs]
-        else:
-            texts = [
-                ", ".join(
-                    with_unit(self._rung(one, value), input_display(self.metrics, one)[1])
-                    if index else self._rung(one, value)
-                    for index, (one, value) in enumerate(zip(variant.replaces, rung, strict=True))
-                )
-                for rung in rungs
-            ]  # fmt: skip
-        names = self.plan.inputs.rungs.get(name, ())
-        return "; ".join(
-            f"{clean(word)}: {text}" for word, text in zip(names, texts, strict=True)
-        ) if names else "; ".join(texts)  # fmt: skip
+        replaces, rungs = self.metrics.variants[name].replaces, self.plan.inputs.ladders[name]
+        rows = [rung if isinstance(rung, tuple) else (rung,) for rung in rungs]
+        texts = [
+            " / ".join(self._rung(one, value) for one, value in zip(replaces, row, strict=False))
+            for row in rows
+        ]
+        names = self.plan.inputs.rungs.get(name)
+        if names:
+            texts = [f"{clean(word)}: {text}" for word, text in zip(names, texts, strict=True)]
+        return "; ".join(texts)
+
+    def _each(self, name: str) -> str:
+        """What the values of one rung are, where it has several."""
+        replaces = self.metrics.variants[name].replaces
+        if len(replaces) == 1:
+            return ""
+        units = (input_display(self.metrics, one)[1] for one in replaces)
+        words = [
+            clean(self.metrics.label_of(one)) + (f" ({unit})" if unit else "")
+            for one, unit in zip(replaces, units, strict=True)
+        ]
+        return f". Each: {' / '.join(words)}"
 
     def _rung(self, name: str, value: float) -> str:
         return OWN if value != value else self._shown(name, [value])
@@ -99,11 +105,15 @@ class Facts:
         entry = self.metrics.fields.get(name)
         label = variant.label if variant else self.metrics.label_of(name)
         meaning = variant.meaning if variant else entry.meaning if entry else ""
+        several = variant is not None and len(variant.replaces) > 1
+        unit = "" if several else input_display(self.metrics, unit_of)[1]
+        each = self._each(name) if variant else ""
+        note = clean(origin.note) + each if origin.note else ""
         engine = next(word for kind, word in self.plan.inputs.facts if kind == "engine")
         return Assumption(
-            name, clean(label), text, input_display(self.metrics, unit_of)[1], origin.kind,
+            name, clean(label), text, unit, origin.kind,
             place_words(origin.where), self.sources.of_ids("engine", engine, origin.sources),
-            clean(origin.confidence), clean(origin.note), clean(meaning),
+            clean(origin.confidence), note, clean(meaning) + each,
         )  # fmt: skip
 
     # ---- catalog facts -------------------------------------------------------------------------

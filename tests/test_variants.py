@@ -206,7 +206,9 @@ def test_names_stand_for_numbers_where_people_read() -> None:
     assert "by rung of the KV width ladder" in text and "by tensor parallel (GPUs)" in text
     assert "by rung of the Weight width ladder" in markdown(view)
     told = {a.name: a.text for a in view.assumptions}
-    assert told["length_mix"].startswith("chat: 1,500, 500 tokens/request")
+    assert (
+        told["length_mix"] == "chat: 1,500 / 500 / 0 / 0.700; documents: 6,000 / 1,000 / 0 / 0.300"
+    )
     assert told["tp_ladder"] == "1; 2; 4; 8"
 
 

@@ -40,8 +40,8 @@ FIXED = (
 )  # fmt: skip
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, "Answers", INPUTS, "Models", "Layer groups", "GPUs", "Engines",
-    "Weight formats", "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
-    "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
+    "Weight formats", "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access",
+    "Thresholds", "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 
 

@@ -33,7 +33,8 @@ RESULTS, SUMMARY, COVER = "Results", "Summary", "Cover"
 SHOWN = (
     "verdict", "binding", "max_concurrency", "concurrency_per_gpu", "longest_context",
     "memory_spare", "smallest_change", "mix_concurrency", "weights_gpu", "memory_left",
-    "kv_per_token", "kv_per_request", "b_star_kv", "b_star_compute", "next_bound", "batch_slack", "kv_read_total", "read_to_stored",
+    "kv_per_token", "kv_per_request", "b_star_kv", "b_star_compute", "next_bound", "batch_slack",
+    "kv_read_total", "read_to_stored",
 )  # fmt: skip
 
 
