@@ -85,7 +85,7 @@ STEPS: frozenset[str] = frozenset((
     "expert_width", "expert_inner", "inner_tile",
     "request_tokens", "layout_allowed", "least_tp", "most_tp", "fp8_rungs", "fp8_fits",
     "usable_quotient", "request_part", "mix_within_limit", "mix_part", "prefix_shared",
-    "prefix_blocks", "whole_blocks", "prefix_part", "own_part", "prefix_gap",
+    "prefix_blocks", "whole_blocks", "prefix_part", "own_part", "prefix_gap", "prefix_quotient",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
