@@ -18,8 +18,8 @@ LONGEST, LONG, IF_LEVELS = 250, 150, 2
 # ladder (it names each rung's cell), texts that name what differs between cases, and sums of
 # components on sheets with long names.
 LONG_FIGURES = 14
-# Ladders of sizes and widths repeat columns on sheets with longer names than the cutter reckons with,
-# and name each rung's cell in headings and reductions.
+# Ladders of sizes and widths repeat columns on sheets with longer names than the cutter reckons
+# with, and name each rung's cell in headings and reductions.
 LONG_FIGURES_OF_LADDERS = 10
 
 
