@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from accuracy_names import Names
+from accuracy_names import KvChoice, Names
 
 from planner.catalog import Catalog, Fact, GroupFacts
 from planner.engine import Array, Columns
@@ -29,6 +29,9 @@ STATES_CACHED_SINCE = (0, 27)
 """vLLM pull request 50991 (2026-08-04, after 0.26.0) caches prefixes of hybrids by default."""
 STATES_CACHED_DATE = "2026-08-04"
 
+
+PACKED_SINCE = (0, 25)
+"""DeepSeek-V4-Flash at 0.25.0 (recipes issue 762) fits packed blocks; 0.22 does not."""
 
 PLAN_SETTINGS = ("prefix_caching", "batched_tokens", "max_num_seqs")
 """Settings of a row that are inputs of the whole plan."""
@@ -129,6 +132,8 @@ class Cases:
         gpu = self.names.gpu(row.get("gpu"))
         assumed = [kv.assumed] if kv and kv.assumed else []
         groups = self._groups(model, row, latent_only=kv is not None and kv.latent_only)
+        if kv and kv.keys == "fp8" and any(g.kind == "compressed_mla" for g in groups):
+            kv = KvChoice("ds-v4", "ds-v4")  # every FP8 word means this record (kv_semantics 1.2)
         settings = self._settings(row, groups, gpu, assumed)
         inputs = self._inputs(row, word, gpu, weights or "bf16", kv.keys if kv else "bf16",
                               groups, settings)  # fmt: skip
@@ -262,6 +267,7 @@ def _unplanned(row: Row, groups: tuple[GroupFacts, ...]) -> str:
     """What the metrics have no rule for, and which changes blocks and pools."""
     if row.get("speculative"):
         return f"speculation ({row['speculative']}): no rule for draft layers and state copies"
-    if any(g.kind.startswith("compress") for g in groups):
-        return "kinds packed side by side in one block: no rule"
+    packed = any(g.kind.startswith("compress") for g in groups)
+    if packed and (release(row) or PACKED_SINCE) < PACKED_SINCE:
+        return "kinds packed side by side in one block: the rule holds from 0.25 on"
     return ""

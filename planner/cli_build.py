@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from planner.cli_actual import log_options, measured
 from planner.cli_files import Content, Inputs, planning_options, put_out, saved, write_whole
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ POLICY_BROKEN = 3
 @click.command()
 @click.argument("scenario", required=False, type=click.Path(path_type=Path))
 @planning_options
+@log_options
 @click.option(
     "--out", "folder", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
     metavar="DIR", help="Where the files go.",
@@ -30,6 +32,8 @@ def build(
     settings: tuple[str, ...],
     metrics: tuple[Path, ...],
     catalogs: tuple[Path, ...],
+    logs: tuple[Path, ...],
+    log_cases: tuple[str, ...],
     folder: Path,
     strict: bool,
 ) -> None:
@@ -42,8 +46,8 @@ def build(
         from planner.resources import data_dir
 
         scenario = data_dir("catalogs") / "scenarios" / "example.yaml"
-    inputs = Inputs(scenario, settings, metrics, catalogs)
-    plan = inputs.plan()
+    inputs = Inputs(scenario, settings, metrics, catalogs, logs)
+    plan = measured(inputs.plan(), logs, log_cases)
     files: dict[Path, Content] = {
         folder / f"{plan.name}.plan.json": saved(_json(plan)),
         folder / f"{plan.name}.xlsx": _workbook(plan, inputs),
@@ -62,6 +66,7 @@ def build(
 @click.command()
 @click.argument("scenario", type=click.Path(path_type=Path))
 @planning_options
+@log_options
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
     help="The file to write [default: NAME.xlsx]; - is standard output.",
@@ -71,17 +76,20 @@ def workbook(
     settings: tuple[str, ...],
     metrics: tuple[Path, ...],
     catalogs: tuple[Path, ...],
+    logs: tuple[Path, ...],
+    log_cases: tuple[str, ...],
     output: Path | None,
 ) -> None:
     """The workbook alone: every cell a live formula."""
-    inputs = Inputs(scenario, settings, metrics, catalogs)
-    plan = inputs.plan()
+    inputs = Inputs(scenario, settings, metrics, catalogs, logs)
+    plan = measured(inputs.plan(), logs, log_cases)
     _one(_workbook(plan, inputs), output, f"{plan.name}.xlsx", inputs)
 
 
 @click.command()
 @click.argument("scenario", type=click.Path(path_type=Path))
 @planning_options
+@log_options
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
     help="The file to write [default: NAME.html]; - is standard output.",
@@ -91,11 +99,13 @@ def report(
     settings: tuple[str, ...],
     metrics: tuple[Path, ...],
     catalogs: tuple[Path, ...],
+    logs: tuple[Path, ...],
+    log_cases: tuple[str, ...],
     output: Path | None,
 ) -> None:
     """The HTML page alone: one file that opens anywhere."""
-    inputs = Inputs(scenario, settings, metrics, catalogs)
-    plan = inputs.plan()
+    inputs = Inputs(scenario, settings, metrics, catalogs, logs)
+    plan = measured(inputs.plan(), logs, log_cases)
     _one(saved(_page(plan)), output, f"{plan.name}.html", inputs)
 
 

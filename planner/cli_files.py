@@ -33,11 +33,12 @@ class Inputs:
     settings: tuple[str, ...] = ()
     metrics: tuple[Path, ...] = ()
     catalogs: tuple[Path, ...] = ()
+    logs: tuple[Path, ...] = ()
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Files that no output may overwrite."""
-        return (self.scenario, *self.metrics)
+        return (self.scenario, *self.metrics, *self.logs)
 
     @property
     def is_saved(self) -> bool:

@@ -59,7 +59,7 @@ def observe(
     Other output, colours and several ranks may be mixed in. Lines that are known to mislead are
     named. With --scenario: planned, measured, error, and the assumption that explains it.
     """
-    seen = [one for log in logs for one in _read(log)]
+    seen = [one for log in logs for one in read_starts(log)]
     if not seen:
         raise InputError(Problem(
             Span(", ".join(map(_name, logs))), "", "lines of an engine that starts", "none",
@@ -76,7 +76,8 @@ def _name(log: str) -> str:
     return "standard input" if log == STDIN else Path(log).name
 
 
-def _read(log: str) -> list[Seen]:
+def read_starts(log: str) -> list[Seen]:
+    """The engine starts of one log; says on standard error where there is none."""
     from planner.importers.startup_log import read_log
 
     try:

@@ -74,6 +74,15 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
             f"engine_{name}": (("takes", name), "byte/gpu")
             for name in ("images", "runtime", "collectives", "fast_link", "graphs")
         },
+        "engine_static_fixed": (("static", "fixed"), "byte/gpu"),
+        "engine_static_token": (("static", "token"), "byte/token/gpu"),
+        "engine_static_rank": (("static", "rank"), "byte/gpu"),
+        "engine_static_floor": (("static", "floor"), "byte/gpu"),
+        **{
+            f"engine_{name}": (("slots", name), "1")
+            for name in ("window_ratio", "state_ratio", "copies_plain", "copies_cached")
+        },
+        "engine_state_element": (("slots", "state_element"), "byte"),
     },
     "weight_format": {
         **{
@@ -88,6 +97,7 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "kv_head_scale_bytes": (("kv", "head_scales"), "byte/token"),
         "kv_head_round": (("kv", "round"), "byte/token"),
         "kv_latent_bytes": (("kv", "latent"), "byte/token"),
+        "kv_page_align": (("kv", "align"), "byte/block/gpu"),
     },
 }  # fmt: skip
 DEFAULTS: dict[str, tuple[Key, str]] = {
@@ -171,20 +181,24 @@ _PLAIN_ENGINE: dict[str, float | bool | str] = {
     "block_rule": "plain", "token_line": "none", "budget": "total", "latent_block": 0.0,
     "latent_state_block": 0.0, "batches_in_flight": 0.0, "batches_per_stage": 0.0,
     "null_block": 0.0, "batched_tokens": 0.0, "prefix_caching": False, "speculative_tokens": 0.0,
-    "checkpoint_copies": 0.0, "pads_experts": False,
+    "checkpoint_copies": 0.0, "pads_experts": False, "window_ratio": 1.0, "state_ratio": 0.0,
+    "copies_plain": 1.0, "copies_cached": 1.0, "state_element": 0.0,
 }  # fmt: skip
+
+
+_SLOTS = ("window_ratio", "state_ratio", "copies_plain", "copies_cached", "state_element")
+_OPTIONAL = ("budget", "speculative_tokens", "checkpoint_copies", "pads_experts", *_SLOTS)
+# What an entry of a rule must give: without it the figures of the rule are unknown.
+_NEEDED = {
+    **dict.fromkeys(("groups", "flat"), tuple(n for n in _PLAIN_ENGINE if n not in _OPTIONAL)),
+    "cells": _SLOTS,
+}
 
 
 def _engine_fact(engine: Engine, name: str, unit: str, span: Span) -> Fact:
     """Neutral where the rule of the engine has no such part; unknown where it needs a figure."""
     rule = engine.block_rule.value if engine.block_rule is not None else "plain"
-    needed = rule in ("groups", "flat") and name not in (
-        "budget",
-        "speculative_tokens",
-        "checkpoint_copies",
-        "pads_experts",
-    )
-    if needed:
+    if name in _NEEDED.get(str(rule), ()):
         return Fact(None, unit, (), "", "", span)
     note = f"the rule of this engine, {rule}, has no such part" if name != "budget" else ""
     return Fact(_PLAIN_ENGINE[name], unit, (), "assumed", note or "a share of all memory", span)
@@ -197,7 +211,10 @@ def _kv_fact(kv: KvFormat, name: str, unit: str, span: Span) -> Fact:
         return Fact(None, unit, (), "", "", span)
     if name in ("key", "value"):
         return _from_figure(base, unit, span)
-    neutral, note = {"round": (1.0, "whole bytes"), "latent": (0.0, "stored by elements")}[name]
+    neutral, note = {
+        "round": (1.0, "whole bytes"), "latent": (0.0, "stored by elements"),
+        "align": (1.0, "pages of any size"),
+    }[name]  # fmt: skip
     return Fact(neutral, unit, base.source, base.confidence or "", note, span)
 
 

@@ -43,12 +43,14 @@ FIELDS: dict[str, str] = {
     "group_replicated_params": "param",
     "group_window_slides": "1",
     "group_state_groups": "1",
+    "group_block": "token/block",
 }
 
 # What every kind may write beside its own names, and what is taken where it is absent (None:
 # unknown). The layers stand at `first`, then `run` of every `period` layers.
 COMMON: dict[str, float | None] = {
     "shared_layers": 0,
+    "block": 0,
     "first": None,
     "period": None,
     "run": None,
@@ -57,6 +59,7 @@ COMMON: dict[str, float | None] = {
 OUTER = ("hidden_size", "layers")
 _COMMON_RULES = {
     "group_cache_layers": "layers - shared_layers",
+    "group_block": "block",
     "group_tokens_per_state": "1",
     "group_first": "first",
     "group_period": "period",

@@ -119,7 +119,7 @@ class _Pair:
         return Ledger(
             self.planned("memory_total"), self.planned("memory_utilization"),
             self.planned("memory_requested"), self.planned("weights_gpu"),
-            self.planned("overhead"), self.planned("kv_pool"),
+            self.planned("engine_overhead"), self.planned("kv_pool"),
         )  # fmt: skip
 
     @property
@@ -279,6 +279,17 @@ def _weights_cause(pair: _Pair) -> str:
     return f"weight format {case.weight_format}: {loaded}{draft}"
 
 
+# What logs state of the overhead by parts: the metric beside it, its label, what explains a miss.
+_PARTS = {
+    "activation": ("activation_peak", "Activation peak",
+                   "assumptions batched_tokens and max_num_seqs, trial step of this release"),
+    "non_torch": ("runtime_gpu", "Runtime, NCCL",
+                  "runtime of the engine entry; other processes on the card count too"),
+    "cuda_graph_estimated": ("graphs_gpu", "CUDA graphs",
+                             "graphs of the engine entry; there is no formula for them"),
+}  # fmt: skip
+
+
 def _overhead_cause(seen: Observation) -> str:
     parts = {
         "activation": "activation", "non_torch": "non-torch", "cuda_graph_estimated": "graphs",
@@ -304,6 +315,9 @@ def _memory(pair: _Pair) -> Iterable[Compared]:
                _weights_cause(pair))  # fmt: skip
     yield _row("overhead", "Engine overhead", "byte/gpu", plan.overhead, log.overhead,
                _overhead_cause(seen))  # fmt: skip
+    for name, (metric, label, cause) in _PARTS.items():
+        if (part := pair.planned(metric)) is not None:
+            yield _row(name, label, "byte/gpu", part, seen.value(name), cause)
     yield _row("kv_pool", "KV pool, one GPU", "byte/gpu", plan.pool, log.pool,
                _largest(_terms(plan, log)) or "the log states too little to tell")  # fmt: skip
 
@@ -321,11 +335,13 @@ def _cache(pair: _Pair) -> Iterable[Compared]:
     cause = f"KV format {pair.kv_format}" if differs else "layers or heads that hold a cache"
     cause = pair.other_tp or cause
     yield _row("token_bytes", "KV per token, one GPU", "byte/token/gpu", ours, rate, cause)
-    capacity = pair.planned("token_capacity") if pair.one_rate else None
-    why = "" if pair.one_rate else "layers of several kinds share the pool; compare concurrency"
+    line = pair.planned("pool_tokens")  # what this engine prints, where its rule is known
+    capacity = line if line is not None or not pair.one_rate else pair.planned("token_capacity")
+    known = line is not None or pair.one_rate
+    why = "" if known else "layers of several kinds share the pool; compare concurrency"
     yield _row("kv_tokens", "Tokens in the pool", "token", capacity, tokens,
                why or _split(pair.plan_ledger.pool, pool, ours, rate, "KV per token"))  # fmt: skip
-    yield _row("gpu_blocks", "Blocks of the pool", "block", pair.planned("num_blocks"),
+    yield _row("gpu_blocks", "Blocks of the pool", "block", pair.planned("pool_blocks"),
                seen.value("gpu_blocks"), "the KV pool and the block rule")  # fmt: skip
     yield _concurrency(pair)
 
@@ -333,7 +349,7 @@ def _cache(pair: _Pair) -> Iterable[Compared]:
 def _concurrency(pair: _Pair) -> Compared:
     seen, context = pair.seen, pair.planned("context")
     at, times = seen.value("concurrency_at"), seen.value("max_concurrency")
-    planned = pair.planned("concurrency_quotient")
+    planned = _first(pair.planned("pool_concurrency"), pair.planned("concurrency_quotient"))
     label = "Concurrency" if at is None else f"Concurrency at {at:,.0f} tokens"
     if times is not None and at != context:
         other = f"planned at {context or 0:,.0f} tokens; plan with contexts: [{at or 0:.0f} tokens]"

@@ -22,6 +22,8 @@ from planner.scenario_file import read_scenario
 if TYPE_CHECKING:
     import pandas as pd
 
+    from planner.actual import Actual
+
 Value = float | bool | str | None
 """A number in base units, a flag, a word of a choice, or None where it is unknown."""
 
@@ -33,6 +35,7 @@ class Plan:
     inputs: Inputs
     metrics: MetricSet
     columns: Columns
+    actual: tuple[Actual, ...] = ()
 
     @property
     def name(self) -> str:

@@ -136,6 +136,7 @@ class LayerGroup(Part):
     kv_bias: Flag | None = None
     v_projection: Flag | None = None
     shared_layers: Count | None = None
+    block: Tokens | None = None
     first: Count | None = None
     period: Count | None = None
     run: Count | None = None
@@ -253,7 +254,7 @@ class Model(Record):
 class EngineDefaults(Part):
     """Assumptions that a scenario takes over when it says nothing else."""
 
-    memory_utilization: Ratio
+    memory_utilization: Ratio | None = None
     overhead: Bytes | None = None
     reserve: Ratio
     hot_experts: Ratio
@@ -289,6 +290,25 @@ class EngineTakes(Part):
     graphs: Bytes
 
 
+class EngineStatic(Part):
+    """What stays outside the static share where nobody sets the share: SGLang's rule."""
+
+    fixed: Bytes
+    token: Bytes
+    rank: Bytes
+    floor: Bytes
+
+
+class EngineSlots(Part):
+    """How an engine that counts token slots divides its pool: windows, states, copies."""
+
+    window_ratio: Ratio
+    state_ratio: Ratio
+    copies_plain: Count
+    copies_cached: Count
+    state_element: Bytes
+
+
 class Engine(Record):
     """The parameters of one inference engine release that formulas read."""
 
@@ -305,6 +325,8 @@ class Engine(Record):
     null_block: Count | None = None
     step: EngineStep | None = None
     takes: EngineTakes | None = None
+    static: EngineStatic | None = None
+    slots: EngineSlots | None = None
     pads_experts: Flag | None = None
     defaults: EngineDefaults
 
@@ -333,6 +355,7 @@ class KvFormat(Part):
     value: Bytes | None = None
     head_scales: Bytes
     round: Bytes | None = None
+    align: Bytes | None = None
     latent: Bytes | None = None
 
     @model_validator(mode="after")

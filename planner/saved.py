@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from planner import actual
 from planner.engine import Array, Columns
 from planner.errors import InputError, Problem, Span
 from planner.expr.check import Type
@@ -71,6 +72,8 @@ def document(plan: Plan) -> dict[str, Any]:
             if not m.part_of
         },
     }  # fmt: skip
+    if plan.actual:
+        body["actual"] = [actual.data(one) for one in plan.actual]
     body["hashes"] = {
         "catalog": digest([body["facts"], body["groups"]]),
         "formulas": digest(body["declarations"]),
@@ -236,7 +239,9 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
             raise ValueError(f"'{metric}' has {column.shape} values")
     _check_rungs(inputs, metrics)
     variants = {n: np.asarray(v, dtype=np.float64) for n, v in inputs.ladders.items()}
-    return Plan(inputs, metrics, Columns(metrics, inputs.columns(metrics), variants, saved))
+    plan = Plan(inputs, metrics, Columns(metrics, inputs.columns(metrics), variants, saved))
+    found = tuple(actual.read(one, plan) for one in doc.get("actual", ()))
+    return actual.with_actual(plan, found)
 
 
 def _read_rungs(data: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from planner import saved
 from planner.planning import Plan
+from reports.view_actual import actual_section
 from reports.view_axes import Axes
 from reports.view_charts import Charts
 from reports.view_facts import Facts
@@ -98,7 +99,11 @@ def view_of(plan: Plan) -> View:
         shared=axes.shared,
         summary=tables.summary(),
         chart=charts.concurrency(),
-        sections=tuple(charts.placed(section) for section in tables.sections()),
+        sections=tuple(
+            charts.placed(section)
+            for section in (actual_section(plan), *tables.sections())
+            if section is not None
+        ),
         assumptions=assumptions,
         facts=fact_tables,
         sources=sources.items(),

@@ -80,13 +80,6 @@ WHISPER = (
     slot("full_attention", 32, kv_heads=20, head_dim=64),
     slot("cross_attention", 32, kv_heads=20, head_dim=64, tokens=1500),
 )
-V4_FLASH = (
-    slot("compressed_mla", 21, head_dim=512, tokens_per_state=4),
-    slot("compressed_mla", 20, head_dim=512, tokens_per_state=128),
-    slot("sliding_window_mla", 43, head_dim=512, window=128),
-    slot("compressed_index_key", 21, index_heads=64, index_head_dim=128, key_bytes=132,
-         tokens_per_state=4),
-)  # fmt: skip
 
 # Reference answers: slots, context, format, GiB, caching; block, groups, bytes per block, blocks,
 # blocks per request, printed tokens, concurrency to four decimals.
@@ -106,6 +99,10 @@ RUNS: dict[str, tuple[tuple[Slot, ...] | str, int, str, int, str, Answer]] = {
                     (784, 4, 51380224, 835, 335 + 3, 647604, 2.4704)),
     "DeepSeek-V3": ("deepseek-v3", 163840, "bf16", 40, "none",
                     (64, 1, 4497408, 9549, 2560, 611136, 3.7301)),
+    "DeepSeek-V4-Flash": ("deepseek-v4-flash", 1048576, "ds-v4", 40, "none",
+                          (256, 5, 1002240, 42853, 4096 + 2 * 259 + 4099 + 2065, 4169106, 3.9760)),
+    "DeepSeek-V4-Pro": ("deepseek-v4-pro", 1048576, "ds-v4", 40, "none",
+                        (256, 5, 1435968, 29909, 4096 + 2 * 259 + 4099 + 2065, 2909803, 2.7750)),
     "DeepSeek-V3.2": (V32, 163840, "fp8-ds-mla", 40, "none",
                       (64, 1, 3076352, 13961, 2560, 893504, 5.4535)),
     "Llama-4-Scout": (SCOUT, 1048576, "bf16", 40, "none",
@@ -131,10 +128,20 @@ def test_reference_answers(word: str) -> None:
     assert float(columns["pool_concurrency"][0]) == pytest.approx(wanted[6], abs=5e-5)
 
 
-def test_packed_kinds_are_unknown_and_never_guessed() -> None:
-    columns = run(V4_FLASH, 1048576, "fp8")
-    for name in ("block_bytes", "pool_blocks", "request_blocks", "pool_concurrency",
-                 "pool_tokens", "kv_resident_gpu"):  # fmt: skip
+def test_packed_kinds_pad_to_no_common_page() -> None:
+    # A window of 64 tokens is as wide as 256 tokens of latents that stand for 4 each; 26 windows
+    # fit beside each other into the 1,002,240 bytes of all latents and index keys.
+    columns = run(catalog("deepseek-v4-flash"), 1048576, "ds-v4")
+    pages = columns["page_bytes"][:, 0].tolist()
+    assert sorted(pages) == [1728, 8640, 32768, 37440, 37440, 40960]
+    assert columns["kind_groups"][:, 0].tolist() == [2, 0, 0, 1, 0, 1]
+    # Steady decode keeps the windows alone: 2 x 3 + 3 + 17 blocks beside the context.
+    assert columns["request_blocks_decode"][0] == 4096 + 2 * 3 + 3 + 17
+
+
+def test_packed_kinds_over_stages_are_unknown_and_never_guessed() -> None:
+    columns = changed(catalog("deepseek-v4-flash"), 1048576, pp=np.asarray([2.0]))
+    for name in ("request_blocks", "pool_concurrency", "kv_resident_gpu"):
         assert np.isnan(columns[name]).all(), name
 
 
@@ -293,11 +300,9 @@ def of_engine(folder: Path, engine: str, model: str, *settings: str) -> Plan:
 
 
 def test_engines_that_cover_no_windows_or_states_say_unknown(tmp_path: Path) -> None:
-    for engine, model in (("sglang-0.5", "gemma-3-27b"), ("sglang-0.5", "qwen3-next-80b"),
-                          ("vllm-v0", "qwen3-next-80b")):  # fmt: skip
-        plan = of_engine(tmp_path, engine, model)
-        assert plan.value("verdict") == "unknown", (engine, model)
-        assert plan.value("max_concurrency") is None
+    plan = of_engine(tmp_path, "vllm-v0", "qwen3-next-80b")
+    assert plan.value("verdict") == "unknown"
+    assert plan.value("max_concurrency") is None
 
 
 def test_early_releases_keep_the_whole_context_in_every_layer(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from planner.metrics import MetricSet
 from planner.offers import offers
 from planner.planning import Plan
 from planner.saved import document, dumps
+from reports.workbook.actual_sheet import ACTUAL, actual_sheet
 from reports.workbook.address import Addresses, SheetNames
 from reports.workbook.back_sheets import (
     CHECKS,
@@ -35,13 +36,15 @@ from reports.workbook.tables import Book, Table
 from reports.workbook.variant_sheets import VariantSheets, display_units, variant_names
 
 FIXED = (
-    COVER, SUMMARY, RESULTS, INPUTS, *(spec.name for spec in SHEETS), "Layer groups", CASES, GROUPS,
+    COVER, SUMMARY, RESULTS, ACTUAL, INPUTS, *(spec.name for spec in SHEETS), "Layer groups", CASES,
+    GROUPS,
     STAGES, WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 READING_ORDER = (
-    COVER, SUMMARY, RESULTS, "Answers", INPUTS, "Models", "Layer groups", "GPUs", "Engines",
-    "Weight formats", "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access",
-    "Thresholds", "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
+    COVER, SUMMARY, RESULTS, ACTUAL, "Answers", INPUTS, "Models", "Layer groups", "GPUs",
+    "Engines", "Weight formats",
+    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
+    "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 
 
@@ -90,6 +93,7 @@ class _Writing:
         settings = Settings(plan, at, SUMMARY, WORKINGS_ROW + len(names) + 1)
         results = results_sheet(book, plan, sheets, at, settings)
         summary_sheet(book, plan, at, results, names, settings)
+        actual_sheet(book, plan, at)
         self._back()
         self._order()
         sheets_inside = [ws for ws in book.workbook if ws.title != COVER]

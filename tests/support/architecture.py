@@ -53,6 +53,7 @@ LAYERS: dict[str, int] = {
     "planner.explain": 4,
     "planner.offers": 4,
     "planner.observation": 4,
+    "planner.actual": 4,
     "planner.diff": 4,
     "planner.checks": 4,
     "planner.schemas": 4,
