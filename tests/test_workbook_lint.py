@@ -17,7 +17,7 @@ LONGEST, LONG, IF_LEVELS = 250, 150, 2
 # Figures whose formulas are longer than a line: the key of a case, a reduction over the rungs of a
 # ladder (it names each rung's cell), texts that name what differs between cases, and sums of
 # components on sheets with long names.
-LONG_FIGURES = 14
+LONG_FIGURES = 17
 # Ladders of sizes and widths repeat columns on sheets with longer names than the cutter reckons
 # with, and name each rung's cell in headings and reductions.
 LONG_FIGURES_OF_LADDERS = 10
