@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Environment
 from markupsafe import Markup
 
+from planner.errors import InputError, Problem, Span
 from planner.resources import data_dir
-from planner.saved import product_version
+from planner.saved import dumps, product_version
 from reports import html
-from reports.html_data import embedded
+from reports.html_data import embedded, with_packed_columns, with_plain_columns
 from reports.view_diff_charts import waterfall_of
 from reports.view_diff_parts import MARK_TONES, DiffBook, DiffCase, DiffView
 from reports.view_layout import CASE_ROWS, PAGE_ROWS
 
+_DATA = '<script type="application/json" id="diff-data">'
 _CASES = 20
 """Cases whose every figure stands on the page; the table of cases has all of them."""
 
@@ -32,7 +35,22 @@ def render(book: DiffBook, date: str, document: str) -> str:
         date: the day of the newest plan.
         document: the comparison as JSON text, which rides inside.
     """
-    return page("diff.html.j2", document, book=book, date=date)
+    inside = dumps(with_packed_columns(json.loads(document)))
+    return page("diff.html.j2", inside, book=book, date=date)
+
+
+def extract(html_text: str) -> str:
+    """The JSON text of the comparison inside a page.
+
+    Raises:
+        InputError: a text that holds no comparison.
+    """
+    try:
+        _, _, rest = html_text.partition(_DATA)
+        return dumps(with_plain_columns(json.loads(rest.partition("</script>")[0])))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        found = Problem(Span("page"), "", "a page with a comparison inside", "none")
+        raise InputError(found) from None
 
 
 def page(template: str, document: str, **values: object) -> str:

@@ -17,11 +17,12 @@ from test_diff_outputs import books, example_steps, hostile_book, number
 
 from planner.diff import Diff
 from planner.diff_json import document
+from planner.errors import InputError
 from planner.saved import dumps
 from reports import charts
 from reports.charts_waterfall import WaterfallChart
 from reports.html import policy_hash
-from reports.html_diff import render, stylesheet
+from reports.html_diff import extract, render, stylesheet
 from reports.view_diff import book_of
 from reports.view_diff_charts import waterfall_of
 from reports.view_diff_parts import DiffBook, RankRow
@@ -102,8 +103,27 @@ def test_the_page_asks_for_nothing_and_its_policy_admits_its_style(make) -> None
 
 
 def test_the_comparison_rides_inside() -> None:
-    inside = re.search(r'id="diff-data">\n(.*?)</script>', fleet(), re.S)
-    assert inside and json.loads(inside[1]) == json.loads(dumps(document([fleet_diff()])))
+    assert extract(fleet()) == dumps(document([fleet_diff()]))
+    assert extract(line()) == dumps(document(example_steps()))
+    for text in ("", "<html>", fleet().replace('"kind"', "kind")):
+        with pytest.raises(InputError, match="a page with a comparison inside"):
+            extract(text)
+
+
+def test_a_page_of_a_thousand_cases_stays_small(tmp_path: Path) -> None:
+    loads = "\n".join(
+        f"  - {{name: w{n}, prompt: {1000 + n} tokens, output: 500 tokens}}" for n in range(1000)
+    )
+    text = f"{SMALL.partition('workloads:')[0]}workloads:\n{loads}\nbatches: [8]\n"
+    plans = [
+        plan_of(tmp_path, text.replace("h100-sxm", g), f"{g}.yaml") for g in ("h200-sxm", "b200")
+    ]
+    found = compared(*plans)
+    start = processor_seconds()
+    made = page_of([found])
+    assert processor_seconds() - start < 3
+    assert len(made.encode()) < 2_000_000
+    assert extract(made) == dumps(document([found]))
 
 
 def test_foreign_text_stays_text(tmp_path: Path) -> None:
