@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -115,13 +116,11 @@ def test_a_page_of_a_thousand_cases_stays_small(tmp_path: Path) -> None:
         f"  - {{name: w{n}, prompt: {1000 + n} tokens, output: 500 tokens}}" for n in range(1000)
     )
     text = f"{SMALL.partition('workloads:')[0]}workloads:\n{loads}\nbatches: [8]\n"
-    plans = [
-        plan_of(tmp_path, text.replace("h100-sxm", g), f"{g}.yaml") for g in ("h200-sxm", "b200")
-    ]
-    found = compared(*plans)
-    start = processor_seconds()
+    one = plan_of(tmp_path, text, "one.yaml")
+    found = compared(one, plan_of(tmp_path, text.replace("h100-sxm", "b200"), "other.yaml"))
+    start = time.process_time()
     made = page_of([found])
-    assert processor_seconds() - start < 3
+    assert time.process_time() - start < 4
     assert len(made.encode()) < 2_000_000
     assert extract(made) == dumps(document([found]))
 
