@@ -105,17 +105,17 @@ def _view(folder: Path, given: dict[str, Any]) -> tuple[ReviewView, list[Path]]:
     from planner.review_decisions import FILE, read_decisions
     from reports.view_review import review_view
 
+    noted = folder / FILE
+    decisions = read_decisions(noted) if noted.is_file() else ()
     found = _plans(folder)
     issues = ordered([(path.name, plan) for path, plan in found])
-    noted = folder / FILE
-    decisions = read_decisions(noted) if noted.exists() else ()
     options = Options(why=given["why"], top=3, force=given["force"])
     made = review(
         issues, decisions, options, catalog=Catalog.open(given["catalogs"]),
         metric_files=given["metrics"],
     )  # fmt: skip
     files = [path for path, _ in found]
-    return review_view(made, decisions_read=noted.exists()), [*files, noted]
+    return review_view(made, decisions_read=noted.is_file()), [*files, noted]
 
 
 def _plans(folder: Path) -> list[tuple[Path, Plan]]:

@@ -47,7 +47,7 @@ def line() -> str:
 
 def plain(html: str) -> str:
     """What a reader sees, without tags, one space between words."""
-    body = html[html.index("<body>") : html.index('<script type="application/json"')]
+    body = html.partition("<body>")[2].partition('<script type="application/json"')[0]
     return " ".join(re.sub(r"<[^>]+>", " ", body).split())
 
 
