@@ -205,7 +205,10 @@ class _Viewing:
         count = len(self.review.issues)
         if steps:
             yield f"{steps[-1].label}: {_verdict(steps[-1].view)}"
-            yield from (one.sentence for one in steps[-1].moved[:1])
+            named = [
+                m for m in steps[-1].moved if m.bridge.label not in steps[-1].view.verdict_line
+            ]
+            yield from (one.sentence for one in named[:1])
         else:
             yield "One plan: there is nothing to compare it with yet."
         waiting = [one for one in decisions if one.open_at_last]
