@@ -18,7 +18,7 @@ from planner.figures import Part
 from planner.inputs import Case, Inputs, Source, sources_of
 from planner.metric_files import MetricsFile, read_metrics_file
 from planner.metric_reading import Reading
-from planner.metrics import MetricSet
+from planner.metrics import ANSWERS, MetricSet
 from planner.planning import Plan, compute
 from planner.resources import metrics_dir
 from planner.saved import digest
@@ -60,13 +60,20 @@ def common_metrics(plans: Sequence[Plan], files: Sequence[Path] = ()) -> MetricS
     """
     reading = Reading()
     for path in sorted(metrics_dir().glob("*.yaml")):
-        reading.add(*read_metrics_file(path, f"metrics/{path.name}"), origin="")
+        found = read_metrics_file(path, f"metrics/{path.name}")
+        if path.name != ANSWERS or _asked(plans, found[1]):
+            reading.add(*found, origin="")
     builtin = {b: set(getattr(reading, b)) for b in _BLOCKS} | {"metrics": set(reading.declared)}
     for path in files:
         reading.add(*read_metrics_file(path, str(path)), origin=path.name)
     for plan in reversed(plans):
         _carry(reading, plan, builtin)
     return MetricSet.of_reading(reading)
+
+
+def _asked(plans: Sequence[Plan], answers: MetricsFile) -> bool:
+    """Whether every plan has the rungs from which its answers follow."""
+    return all(set(answers.variants) <= set(plan.inputs.ladders) for plan in plans)
 
 
 _BLOCKS = ("fields", "constants", "tables", "variants")
