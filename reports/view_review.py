@@ -303,7 +303,7 @@ class _Viewing:
         closed = [c for c in known if c.closed == number + 1]
         return StepView(
             f"{self.labels[number]} → {self.labels[number + 1]}", view,
-            tuple(_moved(bridge) for bridge in view.bridges),
+            tuple(_moved(b) for b in view.bridges if b.refused or b.total_raw),
             tuple(_named(c) for c in opened), tuple(_named(c) for c in closed),
         )  # fmt: skip
 
