@@ -35,6 +35,13 @@ ANSWERS = "answers.yaml"
 """The built-in file that only plans with ``answers: true`` take."""
 
 
+def built_in(answers: bool) -> list[tuple[Path, str]]:
+    """The built-in files with their names in messages, in the order in which they are read."""
+    plain = sorted(p for p in metrics_dir().glob("*.yaml") if p.name != ANSWERS)
+    found = [*plain, metrics_dir() / ANSWERS] if answers else plain
+    return [(path, f"metrics/{path.name}") for path in found]
+
+
 @dataclass(frozen=True)
 class MetricSet:
     """All declarations of a plan, in evaluation order, with what depends on what."""
@@ -56,9 +63,7 @@ class MetricSet:
         Raises:
             InputError: every problem of every file: shape, names, arity, units, cycles.
         """
-        plain = sorted(p for p in metrics_dir().glob("*.yaml") if p.name != ANSWERS)
-        built_in = [*plain, metrics_dir() / ANSWERS] if answers else plain
-        files = [(p, f"metrics/{p.name}") for p in built_in]
+        files = built_in(answers)
         return cls.read([*files, *((path, str(path)) for path in user_files)], len(files))
 
     @classmethod
