@@ -9,6 +9,7 @@ from planner import saved
 from planner.actual import Actual, with_actual
 from planner.planning import Plan
 from support.diffs import TWO, plan_of
+from support.tools import REPOSITORY
 
 QUARTERS = {
     "2027Q1": TWO.replace("2026-11-29", "2027-03-31").replace("tp: [1, 2]\n", ""),
@@ -20,15 +21,7 @@ QUARTERS["2027Q3"] = (
     QUARTERS["2027Q2"].replace("2027-06-30", "2027-09-30").replace("h100-sxm", "b200")
     .replace("qwen3-8b, llama-3.1-8b", "qwen3-8b, qwen3-30b-a3b")
 )  # fmt: skip
-DECISIONS = """\
-decisions:
-  - {id: order, title: Order 16 B200, owner: Procurement, date: 2027-05-20, status: closed,
-     closed: 2027-08-01, note: Delivered in two lots.}
-  - {id: cache, title: Serve with an FP8 cache, owner: Serving team, date: 2027-02-10,
-     status: closed, closed: 2027-05-04}
-  - {id: moe, title: Move to experts, owner: Product, date: 2027-07-15, status: open}
-  - {id: next, title: Plan the next site, owner: Product, date: 2027-11-01, status: open}
-"""
+DECISIONS = (REPOSITORY / "tests" / "decisions" / "decisions.yaml").read_text("utf-8")
 
 
 def quarter(folder: Path, name: str) -> Plan:
