@@ -258,7 +258,7 @@ def test_two_turns_of_a_conversation_read_what_one_long_turn_reads(
 
 # ---- what is not known --------------------------------------------------------------------------
 
-# Memory figures stand in for each other, in a declared order; a card without a compute capability is
+# Memory figures stand in for each other, in a declared order; a card without a capability is
 # of another make than NVIDIA, and engines run other kernels on it.
 FALL_BACK = {"memory_framework", "memory_device", "gpu_capability"}
 
