@@ -34,6 +34,11 @@ def with_actual(plan: Plan, found: tuple[Actual, ...]) -> Plan:
     return replace(plan, actual=(*plan.actual, *found))
 
 
+def error_of(planned: float | None, measured: float) -> float | None:
+    """How far off the plan was, as a share of what was measured; None where it is not known."""
+    return planned / measured - 1 if planned is not None and measured else None
+
+
 def data(actual: Actual) -> dict[str, Any]:
     """Plain data for a saved plan."""
     return {

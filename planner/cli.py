@@ -22,6 +22,7 @@ from planner.cli_import import import_group
 from planner.cli_observe import observe
 from planner.cli_plan import explain, plan
 from planner.cli_project import check, init, schema
+from planner.cli_review import review
 from planner.errors import InputError, nearest
 
 CRASH, BAD_INPUT, STOPPED = 1, 2, 130
@@ -80,6 +81,7 @@ for _command in (
     plan,
     explain,
     diff,
+    review,
     observe,
     workbook,
     report,

@@ -18,6 +18,7 @@ from planner.metrics import Metric, MetricSet
 from planner.planning import Value
 from planner.records import Entry
 from planner.resources import data_dir
+from planner.review_decisions import read_decisions
 from planner.scenario import resolve
 from planner.scenario_file import read_scenario
 from planner.units import UnitError
@@ -32,6 +33,7 @@ _MARKS = {
     "engine": {"memory_basis", "block_size", "defaults"},
     "weight_format": {"weight", "kv"},
     "price": {"prices"},
+    "decisions": {"decisions"},
 }
 _TOLERANCE = 1e-9
 
@@ -44,6 +46,7 @@ class Found:
     metrics: list[Path] = field(default_factory=list)
     scenarios: list[Path] = field(default_factory=list)
     plans: list[Path] = field(default_factory=list)
+    decisions: list[Path] = field(default_factory=list)
     entries: list[tuple[str, YamlFile]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -54,7 +57,7 @@ class Found:
             "model": ids["model"], "GPU": ids["gpu"], "engine": ids["engine"],
             "price file": ids["price"], "scenario": len(self.scenarios),
             "metrics file": len(self.metrics), "catalog entry": len(self.entries),
-            "saved plan": len(self.plans),
+            "saved plan": len(self.plans), "decisions file": len(self.decisions),
         }  # fmt: skip
         return ", ".join(_counted(count, words) for words, count in counts.items() if count)
 
@@ -88,6 +91,8 @@ def check_files(paths: Sequence[Path]) -> str:
             _gather(found, partial(_resolve, path, catalog, metrics))
     for path in found.plans:
         _gather(found, partial(load_saved, path))
+    for path in found.decisions:
+        _gather(found, partial(read_decisions, path))
     for kind, file in found.entries:
         found.problems += _check_entry(kind, file, catalog)
     if found.problems:
@@ -138,6 +143,8 @@ def _sort_file(path: Path, found: Found) -> None:
         found.metrics.append(path)
     elif kind == "scenario":
         found.scenarios.append(path)
+    elif kind == "decisions":
+        found.decisions.append(path)
     elif kind:
         found.entries.append((kind, file))
     else:

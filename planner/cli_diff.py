@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.cli_files import Content, Inputs, planning_options, saved, write_whole
-from planner.cli_saved import WORKBOOKS
+from planner.cli_files import (
+    Content,
+    Inputs,
+    planning_options,
+    put_out,
+    saved,
+    write_whole,
+)
+from planner.cli_saved import PAGES, WORKBOOKS
 from planner.errors import InputError, Problem, Span
 
 if TYPE_CHECKING:
     from planner.diff import Diff, Options
     from planner.diff_policy import Breach, Rule
+    from reports.view_diff import DiffBook
 
 POLICY_BROKEN, DIFFERENT, NOT_COMPARABLE = 3, 4, 5
+FORMATS = ("text", "md", "json", "html", "xlsx")
 METHODS = ("owen", "shapley", "sequential")
 
 
@@ -59,8 +69,12 @@ METHODS = ("owen", "shapley", "sequential")
 @click.option("--json", "form", flag_value="json", help="The comparison as JSON.")
 @click.option("--md", "form", flag_value="md", help="A comment for a pull request.")
 @click.option(
+    "--format", "form", type=click.Choice(FORMATS),
+    help="What to write [default: text, or what the ending of --output says].",
+)  # fmt: skip
+@click.option(
     "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
-    help="The file to write [default: standard output]; NAME.xlsx is a workbook.",
+    help="The file to write [default: standard output]; NAME.html is a page, NAME.xlsx a workbook.",
 )  # fmt: skip
 @click.pass_context
 def diff(ctx: click.Context, /, old: Path, new: Path | None, **given: Any) -> None:
@@ -78,15 +92,15 @@ def diff(ctx: click.Context, /, old: Path, new: Path | None, **given: Any) -> No
         ctx.exit(NOT_COMPARABLE)
     rules, breaches = _judged(steps, given["rules"])
     target = given["output"]
-    if target is None or target == Path("-"):
-        click.echo(_text(steps, cards, rules, breaches, given), nl=False, color=True)
-    else:
-        if target.suffix.lower() in WORKBOOKS:
-            content = _workbook(steps, cards, rules, breaches, given)
-        else:
-            content = saved(_text(steps, cards, rules, breaches, given))
-        write_whole({target: content}, [p for p in (old, new) if p is not None])
+    given["form"] = form = _form(target, given["form"])
+    made = _Made(steps, cards, rules, breaches, given)
+    if target is not None and target != Path("-"):
+        write_whole({target: made.content()}, [p for p in (old, new) if p is not None])
         click.echo(str(target))
+    elif form == "xlsx":
+        put_out(made.content(), "diff.xlsx")
+    else:
+        click.echo(made.text(), nl=False, color=True)
     _leave(ctx, steps, breaches, given["exit_code"])
 
 
@@ -208,47 +222,71 @@ def _judged(
     return rules[0], [breaches(step, some) for step, some in zip(steps, rules, strict=True)]
 
 
-def _text(
-    steps: Sequence[Diff],
-    cards: Sequence[str],
-    rules: Sequence[Rule],
-    breaches: Sequence[Sequence[Breach]],
-    given: dict[str, Any],
-) -> str:
-    if given["form"] == "json":
+def _form(target: Path | None, given: str | None) -> str:
+    """The format asked for; without one, what the ending of the file says.
+
+    Raises:
+        click.UsageError: a format that readers of such a file do not expect.
+    """
+    suffix = "" if target is None else target.suffix.lower()
+    ending = "xlsx" if suffix in WORKBOOKS else "html" if suffix in PAGES else ""
+    if given and given != ending and (ending or (given == "xlsx" and suffix)):
+        kinds = {"html": "a page", "xlsx": "a workbook"}
+        kind = kinds.get(given, "text")
+        raise click.UsageError(f"{given} is {kind}: give --output another ending than {suffix}")
+    return given or ending or "text"
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Comparisons as one output of any format."""
+
+    steps: Sequence[Diff]
+    cards: Sequence[str]
+    rules: Sequence[Rule]
+    breaches: Sequence[Sequence[Breach]]
+    given: dict[str, Any]
+
+    def content(self) -> Content:
+        """What a file gets."""
+        if self.given["form"] != "xlsx":
+            return saved(self.text())
+        from reports.workbook import diff_book
+
+        book, inside = self._book(), self._document()
+        return lambda path: diff_book.write(book, path, self._date(), inside)
+
+    def text(self) -> str:
+        """Everything but a workbook."""
+        form = self.given["form"]
+        if form == "json":
+            return self._document()
+        if form == "html":
+            from reports import html_diff
+
+            return html_diff.render(self._book(), self._date(), self._document())
+        from planner.cli_plan import colours, width
+        from reports import text_diff
+
+        if form == "md":
+            return text_diff.markdown(self._book())
+        shown = self.given["output"] is None and colours()
+        return text_diff.render(self._book(), width(), every=self.given["every"], colour=shown)
+
+    def _book(self) -> DiffBook:
+        from reports.view_diff import book_of
+
+        return book_of(self.steps, self.breaches, self.cards)
+
+    def _document(self) -> str:
+        """The JSON, which rides inside page and workbook too."""
         from planner.diff_json import document
         from planner.saved import dumps
 
-        return dumps(document(steps, rules, breaches))
-    from planner.cli_plan import colours, width
-    from reports import text_diff
-    from reports.view_diff import book_of
+        return dumps(document(self.steps, self.rules, self.breaches))
 
-    book = book_of(steps, breaches, cards)
-    if given["form"] == "md":
-        return text_diff.markdown(book)
-    shown = given["output"] is None and colours()
-    return text_diff.render(book, width(), every=given["every"], colour=shown)
-
-
-def _workbook(
-    steps: Sequence[Diff],
-    cards: Sequence[str],
-    rules: Sequence[Rule],
-    breaches: Sequence[Sequence[Breach]],
-    given: dict[str, Any],
-) -> Content:
-    """The workbook of the comparison, with its JSON riding inside."""
-    from planner.diff_json import document
-    from planner.saved import dumps
-    from reports.view_diff import book_of
-    from reports.workbook import diff_book
-
-    if given["form"]:
-        raise click.UsageError(f"--{given['form']} writes text: give --output another ending")
-    book, inside = book_of(steps, breaches, cards), dumps(document(steps, rules, breaches))
-    date = max(str(step.sides.new.inputs.scenario["as_of"]) for step in steps)
-    return lambda path: diff_book.write(book, path, date, inside)
+    def _date(self) -> str:
+        return max(str(step.sides.new.inputs.scenario["as_of"]) for step in self.steps)
 
 
 def _leave(

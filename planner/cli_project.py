@@ -9,7 +9,7 @@ import click
 from planner.cli_files import saved, write_whole
 from planner.errors import InputError, Problem, Span
 
-SCHEMAS = ("scenario", "metrics", "model", "gpu", "engine", "format", "price")
+SCHEMAS = ("scenario", "metrics", "model", "gpu", "engine", "format", "price", "decisions")
 
 
 @click.command()

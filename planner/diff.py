@@ -260,24 +260,10 @@ class _Diffing:
         metric = self.new.metrics.metrics[name]
         old = tuple(self.old.value(name, i) for i, _ in pairs)
         new = tuple(self.new.value(name, j) for _, j in pairs)
-        moved = tuple(_change(a, b) for a, b in zip(old, new, strict=True))
-        marks = tuple(self._mark(metric, a, b) for a, b in zip(old, new, strict=True))
+        moved = tuple(change_of(a, b) for a, b in zip(old, new, strict=True))
+        tolerance = self.options.tolerance
+        marks = tuple(mark_of(metric, a, b, tolerance) for a, b in zip(old, new, strict=True))
         return Delta(name, metric, old, new, moved, marks)
-
-    def _mark(self, metric: Metric, old: Value, new: Value) -> str:
-        if old == new:
-            return SAME
-        if old is None or new is None:
-            return UNKNOWN
-        change = _change(old, new)
-        if change is None:
-            return word_mark(metric, old, new)
-        if abs(change) <= self.options.tolerance * max(abs(float(old)), abs(float(new))):
-            return SAME
-        better = metric.entry.better
-        if better == "none":
-            return CHANGED
-        return BETTER if (change > 0) == (better == "up") else WORSE
 
     def _statuses(self, by: str) -> tuple[str, ...]:
         """How each pair fares: by the verdict, else by the objective, else whether it moved."""
@@ -340,7 +326,25 @@ class _Diffing:
         return [n for n in explained if self.sides.metrics.type_of(n).grain == CASE]
 
 
-def _change(old: Value, new: Value) -> float | None:
+def change_of(old: Value, new: Value) -> float | None:
+    """New less old; None where one is unknown or a word."""
     if isinstance(old, float) and isinstance(new, float):
         return new - old
     return None
+
+
+def mark_of(metric: Metric, old: Value, new: Value, tolerance: float) -> str:
+    """How a figure fares: better, worse, changed, unknown, or the same within the tolerance."""
+    if old == new:
+        return SAME
+    if old is None or new is None:
+        return UNKNOWN
+    change = change_of(old, new)
+    if change is None:
+        return word_mark(metric, old, new)
+    if abs(change) <= tolerance * max(abs(float(old)), abs(float(new))):
+        return SAME
+    better = metric.entry.better
+    if better == "none":
+        return CHANGED
+    return BETTER if (change > 0) == (better == "up") else WORSE

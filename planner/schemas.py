@@ -10,6 +10,7 @@ from planner.metric_files import FieldEntry, MetricsFile
 from planner.metrics import MetricSet
 from planner.records import Engine, Format, Gpu, Model
 from planner.records_price import Prices
+from planner.review_decisions import Decisions
 from planner.scenario_file import ScenarioEntry
 from planner.units import example
 
@@ -22,6 +23,7 @@ KINDS: dict[str, type[BaseModel]] = {
     "engine": Engine,
     "format": Format,
     "price": Prices,
+    "decisions": Decisions,
 }
 _UNITS = ("unit", "display", "written")
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
-from reports import charts_bars, charts_lines, charts_stack
+from reports import charts_bars, charts_lines, charts_stack, charts_waterfall
 from reports.charts_bars import Bar, BarChart, Mark
 from reports.charts_lines import Level, Line, LineChart, Point
 from reports.charts_stack import Segment, StackChart, StackRow
 from reports.charts_svg import css
+from reports.charts_waterfall import Part, Step, WaterfallChart
 
 __all__ = [
     "Bar",
@@ -21,16 +22,19 @@ __all__ = [
     "Line",
     "LineChart",
     "Mark",
+    "Part",
     "Point",
     "Segment",
     "StackChart",
     "StackRow",
+    "Step",
+    "WaterfallChart",
     "css",
     "describe",
     "render",
 ]
 
-Chart = BarChart | StackChart | LineChart
+Chart = BarChart | StackChart | LineChart | WaterfallChart
 
 
 def render(spec: Chart, prefix: str) -> str:
@@ -49,6 +53,8 @@ def render(spec: Chart, prefix: str) -> str:
         return charts_bars.draw(spec, prefix)
     if isinstance(spec, StackChart):
         return charts_stack.draw(spec, prefix)
+    if isinstance(spec, WaterfallChart):
+        return charts_waterfall.draw(spec, prefix)
     return charts_lines.draw(spec, prefix)
 
 
@@ -60,4 +66,6 @@ def describe(spec: Chart) -> str:
         return charts_bars.describe(spec)
     if isinstance(spec, StackChart):
         return charts_stack.describe(spec)
+    if isinstance(spec, WaterfallChart):
+        return charts_waterfall.describe(spec)
     return charts_lines.describe(spec)

@@ -35,7 +35,7 @@ def render(view: View, plan_json: str) -> str:
         plan_json: the saved plan as JSON text, to be taken out again by :func:`extract_plan`.
     """
     style, code = stylesheet(), script(view.live)
-    template = _environment().get_template("report.html.j2")
+    template = environment().get_template("report.html.j2")
     return template.render(
         view=view,
         style=Markup(style),  # our own text
@@ -62,7 +62,8 @@ def policy_hash(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """What every page is drawn with: our templates alone, every text escaped."""
     environment = Environment(
         loader=FileSystemLoader(data_dir("templates")),
         autoescape=True,

@@ -75,6 +75,26 @@ def _unpacked(text: str) -> str:
     return dumps(doc)
 
 
+def with_packed_columns(value: Any) -> Any:
+    """Plain data with every long list of plain values as a packed column."""
+    if isinstance(value, dict):
+        return {key: with_packed_columns(one) for key, one in value.items()}
+    if not isinstance(value, list):
+        return value
+    if any(isinstance(one, dict | list) for one in value):
+        return [with_packed_columns(one) for one in value]
+    return _pack(value)
+
+
+def with_plain_columns(value: Any) -> Any:
+    """The same data as it was before :func:`with_packed_columns`."""
+    if isinstance(value, dict):
+        if set(value) in ({"all", "n"}, {"of", "at"}):
+            return _unpack(value)
+        return {key: with_plain_columns(one) for key, one in value.items()}
+    return [with_plain_columns(one) for one in value] if isinstance(value, list) else value
+
+
 # ---- columns -----------------------------------------------------------------------------------
 
 

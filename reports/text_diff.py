@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from rich.console import Console
-from rich.text import Text
-
-from reports import numbers, palette
 from reports.text_diff_markdown import markdown
-from reports.text_diff_table import table
-from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffRow, DiffView, Line, Panel
+from reports.text_diff_writer import Writer, ascii_of
+from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffView, Line, Panel
 
 __all__ = ["markdown", "render"]
 
@@ -29,7 +24,7 @@ def render(book: DiffBook, width: int, *, every: bool = False, colour: bool = Fa
         every: all cases and figures, those within the tolerance too.
         colour: mark better and worse by colour beside their words.
     """
-    writer = _Writer(max(width, 40), colour)
+    writer = Writer(max(width, 40), colour)
     if book.cards:
         _along(writer, book)
     for view in book.steps:
@@ -37,12 +32,12 @@ def render(book: DiffBook, width: int, *, every: bool = False, colour: bool = Fa
     return writer.text()
 
 
-def _along(writer: _Writer, book: DiffBook) -> None:
+def _along(writer: Writer, book: DiffBook) -> None:
     writer.line(f"{book.name}: {' -> '.join(book.cards)}", "bold")
     if not book.along:
         return
     rows = [
-        [row.label + (f" ({row.unit})" if row.unit else ""), *map(_ascii, row.values)]
+        [row.label + (f" ({row.unit})" if row.unit else ""), *map(ascii_of, row.values)]
         for row in book.along
     ]
     heads = ["", *book.cards]
@@ -57,7 +52,7 @@ def _along(writer: _Writer, book: DiffBook) -> None:
     writer.blank()
 
 
-def _step(writer: _Writer, view: DiffView, every: bool) -> None:
+def _step(writer: Writer, view: DiffView, every: bool) -> None:
     writer.line(f"plan diff  {view.title}", "bold")
     if view.unmoved:
         writer.lines(view.banner, "! ", "bad")
@@ -81,19 +76,19 @@ def _step(writer: _Writer, view: DiffView, every: bool) -> None:
     _ending(writer, view)
 
 
-def _head(writer: _Writer, view: DiffView) -> None:
+def _head(writer: Writer, view: DiffView) -> None:
     for label, old, new in view.head:
         sign = "=" if old == new else "->"
         writer.line(f"{label}: {old}" if old == new else f"{label}: {old} {sign} {new}", "muted")
     writer.lines(view.paired, "", "muted")
 
 
-def _lines(writer: _Writer, lines: Sequence[Line]) -> None:
+def _lines(writer: Writer, lines: Sequence[Line]) -> None:
     if not lines:
         return
     writer.heading("Lines crossed")
     for one in lines:
-        detail = f", {_ascii(one.detail)}" if one.detail else ""
+        detail = f", {ascii_of(one.detail)}" if one.detail else ""
         text = f"{one.label}: {one.old} -> {one.new}{detail} [{one.word}] {one.where}"
         writer.lines([text], "! " if one.mark in ("worse", "unknown") else "  ", _tone(one.mark))
 
@@ -102,7 +97,7 @@ def _tone(mark: str) -> str:
     return {"better": "good", "worse": "bad", "unknown": "warn"}.get(mark, "")
 
 
-def _figures(writer: _Writer, view: DiffView, every: bool) -> None:
+def _figures(writer: Writer, view: DiffView, every: bool) -> None:
     moved = [row for row in view.totals if every or row.mark != "same"]
     if moved and len(view.cases) > 1:
         writer.heading("The whole plan")
@@ -114,14 +109,14 @@ def _figures(writer: _Writer, view: DiffView, every: bool) -> None:
         _case(writer, case, every)
 
 
-def _cases(writer: _Writer, view: DiffView, every: bool) -> None:
+def _cases(writer: Writer, view: DiffView, every: bool) -> None:
     writer.heading(f"Cases by {view.by}" if view.by else "Cases")
     moved = [c for c in view.cases if every or c.mark != "same"]
     limit = len(moved) if every else _CASES
     rows = []
     for case in moved[:limit]:
         row = case.judged
-        cells = [_ascii(t) for t in (row.old, row.new, row.delta, row.percent)] if row else []
+        cells = [ascii_of(t) for t in (row.old, row.new, row.delta, row.percent)] if row else []
         rows.append([case.label, *cells, case.word])
     writer.table(["", "old", "new", "delta", "", ""], rows)
     left = len(moved) - limit
@@ -132,7 +127,7 @@ def _cases(writer: _Writer, view: DiffView, every: bool) -> None:
         writer.line(f"{told}; --all lists every case", "muted")
 
 
-def _case(writer: _Writer, case: DiffCase, every: bool) -> None:
+def _case(writer: Writer, case: DiffCase, every: bool) -> None:
     rows = list(case.rows) if every else list(case.moved)
     if not rows:
         return
@@ -146,47 +141,47 @@ def _case(writer: _Writer, case: DiffCase, every: bool) -> None:
         writer.line(f"{told} (--all lists them)", "muted")
 
 
-def _bridge(writer: _Writer, bridge: Bridge) -> None:
-    head = f"Why {bridge.label} {_ascii(bridge.total)} {bridge.unit}".rstrip()
+def _bridge(writer: Writer, bridge: Bridge) -> None:
+    head = f"Why {bridge.label} {ascii_of(bridge.total)} {bridge.unit}".rstrip()
     writer.heading(f"{head}, {bridge.case}")
     if bridge.refused:
         writer.line(f"not divided: {bridge.refused}", "warn")
         return
-    rows: list[list[str]] = [["old", _ascii(bridge.old), "", ""]]
+    rows: list[list[str]] = [["old", ascii_of(bridge.old), "", ""]]
     for group in bridge.groups:
-        rows.append([group.label, _ascii(group.text), "", ""])
+        rows.append([group.label, ascii_of(group.text), "", ""])
         rows += [
-            [f"  {s.label}", _ascii(s.text), f"[{_ascii(s.low)} .. {_ascii(s.high)}]",
-             _ascii(s.change)]
+            [f"  {s.label}", ascii_of(s.text), f"[{ascii_of(s.low)} .. {ascii_of(s.high)}]",
+             ascii_of(s.change)]
             for s in group.shares
         ]  # fmt: skip
-    rows.append(["new", _ascii(bridge.new), "", ""])
+    rows.append(["new", ascii_of(bridge.new), "", ""])
     writer.table(["", bridge.unit, "range", ""], rows, left=(2, 3))
-    writer.line(f"{bridge.method}; residual {_ascii(bridge.residual)}; {bridge.footing}", "muted")
+    writer.line(f"{bridge.method}; residual {ascii_of(bridge.residual)}; {bridge.footing}", "muted")
     if bridge.note:
         writer.line(bridge.note, "muted")
 
 
-def _panel(writer: _Writer, panel: Panel) -> None:
+def _panel(writer: Writer, panel: Panel) -> None:
     writer.heading(f"Like for like, {panel.case}")
     if not panel.rows:
         writer.line(panel.note, "muted")
         return
     heads = ["", *(f"{label} ({unit})" if unit else label for label, unit in panel.heads)]
-    writer.table(heads, [[label, *map(_ascii, cells)] for label, cells in panel.rows])
+    writer.table(heads, [[label, *map(ascii_of, cells)] for label, cells in panel.rows])
 
 
-def _doubts(writer: _Writer, view: DiffView) -> None:
+def _doubts(writer: Writer, view: DiffView) -> None:
     if not view.doubts:
         return
     writer.heading(f"How sure: {view.doubted}")
     for one in view.doubts:
         words = f"{one.owner} {one.label}".strip()
-        text = f"{words}: {_ascii(one.value)}, {one.confidence}: {_ascii(one.reach)}"
+        text = f"{words}: {ascii_of(one.value)}, {one.confidence}: {ascii_of(one.reach)}"
         writer.lines([text], "  ")
 
 
-def _ranks(writer: _Writer, view: DiffView, every: bool) -> None:
+def _ranks(writer: Writer, view: DiffView, every: bool) -> None:
     if not view.ranks:
         return
     writer.heading(f"Ranks that changed, by {view.ranked}")
@@ -196,7 +191,7 @@ def _ranks(writer: _Writer, view: DiffView, every: bool) -> None:
         writer.line(f"{len(view.ranks) - limit} more (--all lists them)", "muted")
 
 
-def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
+def _inputs(writer: Writer, view: DiffView, every: bool) -> None:
     for title, rows in (("Inputs changed", view.inputs), ("Corrections", view.corrections)):
         if not rows:
             continue
@@ -211,7 +206,7 @@ def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
             often = (
                 f" in {row.count} cases" if row.count > 1 and len(view.cases) > row.count else ""
             )
-            change = f"{_ascii(row.old)} -> {_ascii(row.new)} {row.unit}".rstrip()
+            change = f"{ascii_of(row.old)} -> {ascii_of(row.new)} {row.unit}".rstrip()
             basis = row.basis if every else row.brief
             writer.lines([f"{row.label}{owner}: {change}{often}; {basis}".rstrip("; ")], "  ")
         if len(rows) > limit:
@@ -220,7 +215,7 @@ def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
         writer.lines([f"computed otherwise today: {', '.join(view.formulas)}"], "")
 
 
-def _ending(writer: _Writer, view: DiffView) -> None:
+def _ending(writer: Writer, view: DiffView) -> None:
     for word, labels in (("only in the new plan", view.added), ("only in the old", view.removed)):
         if labels:
             writer.blank()
@@ -229,70 +224,3 @@ def _ending(writer: _Writer, view: DiffView) -> None:
     for word, names in zip(("old", "new"), view.only, strict=True):
         if names:
             writer.lines([f"metrics of the {word} plan alone: {', '.join(names)}"], "", "muted")
-
-
-def _ascii(text: str) -> str:
-    """Signs that a terminal of any kind shows: minus, none, arrow."""
-    for sign, plain in ((numbers.MINUS, "-"), (numbers.NOT_APPLICABLE, "-"), ("→", "->")):
-        text = text.replace(sign, plain)
-    return text
-
-
-class _Writer:
-    """Collects lines of at most so many columns."""
-
-    def __init__(self, width: int, colour: bool) -> None:
-        self.width, self.colour = width, colour
-        self.out: list[Text] = []
-
-    def line(self, text: str, tone: str = "") -> None:
-        self.lines([text], "", tone)
-
-    def lines(self, texts: Iterable[str], mark: str = "", tone: str = "") -> None:
-        style = "bold" if tone == "bold" else palette.TERMINAL.get(tone, "")
-        for text in map(_ascii, texts):
-            wrapped = textwrap.wrap(
-                text, self.width - len(mark), break_on_hyphens=False, subsequent_indent="  "
-            )
-            for number, part in enumerate(wrapped or [""]):
-                self.out.append(Text((mark if not number else " " * len(mark)) + part, style))
-
-    def heading(self, text: str) -> None:
-        self.blank()
-        self.line(text, "bold")
-
-    def blank(self) -> None:
-        if self.out and self.out[-1].plain:
-            self.out.append(Text(""))
-
-    def rows(self, rows: Sequence[DiffRow]) -> None:
-        """Metrics, one a line: old, new, change, per cent, mark."""
-        cells = [
-            [row.label + (f" ({row.unit})" if row.unit else ""), _ascii(row.old), _ascii(row.new),
-             _ascii(row.delta), _ascii(row.percent), row.word]
-            for row in rows
-        ]  # fmt: skip
-        self.table(["", "old", "new", "delta", "", ""], cells, left=(5,))
-
-    def table(
-        self, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()
-    ) -> None:
-        """Aligned columns; see ``text_diff_table``."""
-        for text, word in table(heads, rows, self.width, left):
-            self.out.append(Text(text, "dim" if word == "head" else _mark_style(word)))
-
-    def text(self) -> str:
-        if not self.colour:
-            return "\n".join(line.plain.rstrip() for line in self.out) + "\n"
-        console = Console(
-            width=self.width + 1, force_terminal=True, color_system="standard", highlight=False,
-            legacy_windows=False, markup=False, emoji=False, _environ={},
-        )  # fmt: skip
-        with console.capture() as capture:
-            for line in self.out:
-                console.print(line, no_wrap=True)
-        return capture.get()
-
-
-def _mark_style(word: str) -> str:
-    return palette.TERMINAL.get({"better": "good", "worse": "bad"}.get(word, ""), "")

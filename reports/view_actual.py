@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.actual import Actual
+from planner.actual import Actual, error_of
 from planner.planning import Plan
 from reports.view_grid import Column, Kind, Row, Table, Value, text_of
 from reports.view_parts import Section
@@ -31,7 +31,7 @@ def _table(plan: Plan, one: Actual, number: int) -> Table:
         known = float(value) if isinstance(value, float) else None
         planned.append(_shown(plan, name, known))
         measured.append(_shown(plan, name, seen))
-        errors.append(known / seen - 1 if known is not None and seen else None)
+        errors.append(error_of(known, seen))
     columns = (
         _column("planned", "Planned", planned, "word", 0),
         _column("measured", "Measured", measured, "word", 1),

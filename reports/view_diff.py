@@ -28,7 +28,7 @@ from reports.view_grid import Kind, Tone, text_of
 from reports.view_layout import LAYOUT, STEPS, SUMMARY
 from reports.view_units import clean, column_decimals, metric_display
 
-__all__ = ["DiffBook", "DiffView", "book_of", "diff_view"]
+__all__ = ["DiffBook", "DiffView", "book_of", "case_labels", "diff_view", "row_of"]
 
 _NONE = numbers.NOT_APPLICABLE
 _GAIN = {"better": 0, "worse": 1, "changed": 2, "unknown": 3, "same": 4}
@@ -54,14 +54,14 @@ class _Viewing:
     def __init__(self, found: Diff) -> None:
         self.found, self.sides = found, found.sides
         self.metrics: MetricSet = found.sides.new.metrics
-        self.olds, self.news = _labels(found.sides.old), _labels(found.sides.new)
+        self.olds, self.news = case_labels(found.sides.old), case_labels(found.sides.new)
         self.evidence = Evidence(found, self.label)
         self.shown = _reading_order(found)
 
     def view(self, breaches: Sequence[Breach]) -> DiffView:
         found, old, new = self.found, self.sides.old, self.sides.new
         cases = self.cases()
-        totals = tuple(_row(d, 0) for d in found.totals.values())
+        totals = tuple(row_of(d, 0) for d in found.totals.values())
         bridges = self.bridges()
         by = found.deltas.get(found.by)
         return DiffView(
@@ -147,11 +147,11 @@ class _Viewing:
     def case(self, place: int) -> DiffCase:
         i, j = self.sides.pairs[place]
         deltas = self.found.deltas
-        judged = _row(deltas[self.found.by], place) if self.found.by in deltas else None
+        judged = row_of(deltas[self.found.by], place) if self.found.by in deltas else None
         return DiffCase(
             place, self.label(place), clean(self.sides.old.cases[i].id),
             clean(self.sides.new.cases[j].id), self.found.statuses[place], judged,
-            lambda: tuple(_row(deltas[n], place) for n in self.shown),
+            lambda: tuple(row_of(deltas[n], place) for n in self.shown),
         )  # fmt: skip
 
     def label(self, place: int) -> str:
@@ -215,7 +215,7 @@ class _Viewing:
     def breach(self, one: Breach) -> str:
         where = "the whole plan" if one.pair is None else self.label(one.pair)
         delta = self.found.deltas.get(one.rule.metric) or self.found.totals[one.rule.metric]
-        row = _row(delta, one.pair or 0)
+        row = row_of(delta, one.pair or 0)
         change = f"{row.old} → {row.new} {row.unit}".rstrip()
         percent = f" ({row.percent})" if row.percent not in ("", _NONE) else ""
         return clean(f"{one.rule.text}: {where}: {row.label} {change}{percent}")
@@ -234,13 +234,14 @@ def _reading_order(found: Diff) -> list[str]:
     return list(dict.fromkeys([*first, *own, *later]))
 
 
-def _labels(plan: Plan) -> list[str]:
+def case_labels(plan: Plan) -> list[str]:
     """Every case by the axes that vary in its plan; where none does, by its model."""
     axes = Axes(plan)
     return [" · ".join(axes.parts(c, axes.varying or axes.all[:1])) for c in plan.cases]
 
 
-def _row(delta: Delta, place: int) -> DiffRow:
+def row_of(delta: Delta, place: int) -> DiffRow:
+    """One pair of a metric in display units."""
     metric = delta.metric
     factor, unit, _, kind = metric_display(metric)
     raw = [v / factor if isinstance(v, float) else v for v in (delta.old[place], delta.new[place])]
@@ -303,7 +304,7 @@ def _along(steps: Sequence[Diff]) -> Iterable[GenerationRow]:
     """The explained figures of every case along the line of cards."""
     first = steps[0]
     names = [n for n in dict.fromkeys([*first.explained, first.by]) if n in first.deltas]
-    labels = _labels(first.sides.new)
+    labels = case_labels(first.sides.new)
     for place, (_, j) in enumerate(first.sides.pairs):
         chain = _chain(steps, place)
         told: list[tuple[str, ...]] = []

@@ -19,10 +19,13 @@ from reports.charts import (
     Line,
     LineChart,
     Mark,
+    Part,
     Point,
     Segment,
     StackChart,
     StackRow,
+    Step,
+    WaterfallChart,
 )
 
 NUMBERS = st.none() | st.floats() | st.integers(-5000, 5000) | st.floats(0.001, 1e6)
@@ -60,6 +63,17 @@ def test_any_bars_are_tidy(bars, thresholds):
 )
 def test_any_stacks_are_tidy(rows):
     assert_tidy(StackChart("What?", "unit", tuple(rows)))
+
+
+ENDS = st.tuples(LABELS, NUMBERS, LABELS)
+TONES = st.sampled_from(["better", "worse", "plain"])
+PARTS = st.lists(st.builds(Part, LABELS, NUMBERS, LABELS, TONES), max_size=3).map(tuple)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ENDS, ENDS, st.lists(st.builds(Step, LABELS, NUMBERS, LABELS, TONES, PARTS), max_size=4))
+def test_any_waterfalls_are_tidy(old, new, steps):
+    assert_tidy(WaterfallChart("What?", "unit", old, new, tuple(steps)))
 
 
 @settings(max_examples=60, deadline=None)

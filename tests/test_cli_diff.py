@@ -168,7 +168,7 @@ def test_a_workbook_by_its_name(pair: Caller) -> None:
     assert (pair.folder / "both.xlsx").read_bytes()[:2] == b"PK"
     before = pair.files()
     refused = pair("diff", "small.yaml", "large.yaml", "--md", "--output", "other.xlsx")
-    assert refused.code == 2 and "--md writes text" in refused.err
+    assert refused.code == 2 and "md is text: give --output another ending" in refused.err
     assert pair.files() == before
     # a comparison is no plan, and says so
     again = pair("plan", "both.xlsx")

@@ -153,6 +153,7 @@ def written(kind: str) -> list[Path]:
         "scenario": CATALOGS / "scenarios", "metrics": REPOSITORY / "planner" / "metrics",
         "model": CATALOGS / "models", "gpu": CATALOGS / "gpus", "engine": CATALOGS / "engines",
         "format": CATALOGS / "formats", "price": CATALOGS / "prices",
+        "decisions": REPOSITORY / "tests" / "decisions",
     }  # fmt: skip
     return sorted(places[kind].glob("*.yaml"))
 

@@ -1,4 +1,4 @@
-"""``docs/comparison.md`` is current: its commands are run, its table is the shape of the JSON."""
+"""Pages of ``docs`` are current: their commands are run, a table is the shape of the JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from planner.diff_json import SHAPE
 PAGE = REPOSITORY / "docs" / "comparison.md"
 
 
-def test_the_page_shows_what_the_program_says(
-    capsheet: Caller, golden: Golden, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    text = PAGE.read_text("utf-8")
-    written(text, capsheet)
+REVIEW = REPOSITORY / "docs" / "review.md"
+
+
+def renewed_text(text: str, caller: Caller) -> str:
+    """The page with its files written, its commands run and their outputs in place."""
+    written(text, caller)
 
     def renewed(found: re.Match[str]) -> str:
         if found[1] != "console":
@@ -29,10 +29,26 @@ def test_the_page_shows_what_the_program_says(
         lines = []
         for line in found[2].splitlines():
             if line.startswith("$ "):
-                done = capsheet(*shlex.split(line)[2:])
+                done = caller(*shlex.split(line)[2:])
                 lines += [line, *(done.err + done.out).splitlines()]
         return "```console\n" + "\n".join(lines) + "\n```"
 
-    head, rule, _ = BLOCK.sub(renewed, text).partition("| key | holds |\n|---|---|\n")
+    return BLOCK.sub(renewed, text)
+
+
+def test_the_page_shows_what_the_program_says(
+    capsheet: Caller, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = renewed_text(PAGE.read_text("utf-8"), capsheet)
+    head, rule, _ = text.partition("| key | holds |\n|---|---|\n")
     rows = "".join(f"| `{key}` | {words} |\n" for key, words in SHAPE.items())
     golden.check(PAGE, head + rule + rows, "docs/comparison.md")
+
+
+def test_the_page_of_the_review_shows_what_the_program_says(
+    capsheet: Caller, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (capsheet.folder / "plans").mkdir()
+    golden.check(REVIEW, renewed_text(REVIEW.read_text("utf-8"), capsheet), "docs/review.md")

@@ -110,3 +110,17 @@ def test_own_metrics_ride_along(tmp_path: Path) -> None:
     both = diff(old, plan_of(tmp_path, SMALL.replace("h100-sxm", "b200"), "new.yaml",
                              metrics=own(tmp_path)), saved=(True, False))  # fmt: skip
     assert why_of(both, "cards_for_many").bundles
+
+
+def test_answers_are_compared_where_both_plans_ask_for_them(tmp_path: Path) -> None:
+    text, asked = SMALL, f"{SMALL}answers: true\n"
+    plans = {
+        (name, ask): plan_of(tmp_path, body.replace("h100-sxm", name), f"{name}{ask}.yaml")
+        for name in ("h100-sxm", "b200") for ask, body in ((False, text), (True, asked))
+    }  # fmt: skip
+    both = compared(plans["h100-sxm", True], plans["b200", True])
+    assert "smallest_change" in both.deltas
+    one = compared(plans["h100-sxm", False], plans["b200", True])
+    assert "smallest_change" not in one.deltas and "smallest_change" in one.only[1]
+    assert one.deltas["max_concurrency"].changes == both.deltas["max_concurrency"].changes
+    assert one.whys[0].residual == pytest.approx(0)

@@ -56,6 +56,7 @@ LAYERS: dict[str, int] = {
     "planner.observation": 4,
     "planner.actual": 4,
     "planner.diff": 4,
+    "planner.review": 4,
     "planner.checks": 4,
     "planner.schemas": 4,
     "planner.starter": 4,

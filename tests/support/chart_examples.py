@@ -14,10 +14,13 @@ from reports.charts import (
     Line,
     LineChart,
     Mark,
+    Part,
     Point,
     Segment,
     StackChart,
     StackRow,
+    Step,
+    WaterfallChart,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,7 +71,22 @@ LINES = LineChart(
     log_x=True,
     log_y=True,
 )
-EXAMPLES = [BARS, STACK, LINES]
+WATERFALL = WaterfallChart(
+    "What moved the cost?",
+    "USD",
+    ("old", 212_080.0, "212,080"),
+    ("new", 61_116.0, "61,116"),
+    (
+        Step("Hardware", -146_219.0, "−146,219 better", "better", (
+            Part("GPU memory", -62_052.0, "−62,052 better", "better"),
+            Part("Memory bandwidth", -84_167.0, "−84,167 better", "better"),
+            Part("Dense peak", 0.0, "0"),
+        )),
+        Step("Precision & engine", -127_232.0, "−127,232 better", "better"),
+        Step("Price", 122_487.0, "+122,487 worse", "worse"),
+    ),
+)  # fmt: skip
+EXAMPLES = [BARS, STACK, LINES, WATERFALL]
 
 
 def tree(spec, prefix="c1"):
