@@ -301,6 +301,8 @@ def weights(p: Prepared) -> Score:
     # Logs of pipeline stages quote the first rank.
     staged = float(p.row.get("pp") or 1) > 1
     planned = _need(p.value("stage_weights" if staged else "weights_gpu"), "parameter counts")
+    if engine_of(p.row) == "vllm":
+        planned += p.value("rotary_tables") or 0.0  # printed with what loading takes
     return _score(p, WEIGHTS, planned, measured, HALF_DIGIT * GIB, _weights_reason(p, planned))
 
 

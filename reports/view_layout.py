@@ -38,7 +38,8 @@ LAYOUT: dict[str, tuple[str, ...]] = {
     ),
     "ledger": (
         "activation_peak", "logits_peak", "layers_peak", "expert_workspace", "kept_bytes",
-        "activation_first", "runtime_gpu", "graphs_gpu", "step_tokens", "running_requests",
+        "activation_first", "runtime_gpu", "graphs_gpu", "rotary_tables", "loading_gpu",
+        "step_tokens", "running_requests",
         "expert_padding",
     ),
     "blocks": (
@@ -144,6 +145,8 @@ APPLIES_NOT: dict[str, tuple[str, float | str]] = {
             "kept_bytes",
             "runtime_gpu",
             "graphs_gpu",
+            "rotary_tables",
+            "loading_gpu",
             "running_requests",
             "step_tokens",
             "expert_workspace",

@@ -229,7 +229,8 @@ def test_weights_by_rank_and_by_stage() -> None:
     assert scored(accuracy_score.WEIGHTS).met
     # Half of the layers and the embedding stand in the first of two stages.
     found = scored(accuracy_score.WEIGHTS, pp=2, observed={"weights_gib": 7.63})
-    assert found.met and found.planned < 8_191_043_584
+    tables = 40960 * 128 * 2  # loaded with the weights, whole on every rank
+    assert found.met and found.planned < 8_191_043_584 + tables
 
 
 def test_the_pool_follows_from_card_share_and_the_stated_overhead() -> None:
@@ -237,7 +238,7 @@ def test_the_pool_follows_from_card_share_and_the_stated_overhead() -> None:
     found = scored(accuracy_score.POOL, observed=observed)
     assert found.met
     off = scored(accuracy_score.POOL, observed={**observed, "kv_available_gib": 40.0})
-    assert "overhead 16.01 GiB in the log, planned 2.47" in off.reason
+    assert "overhead 16.01 GiB in the log, planned 2.48" in off.reason
 
 
 # ---- what is not scored --------------------------------------------------------------------------
