@@ -12,6 +12,7 @@ from reports import numbers, palette
 from reports.text_diff_markdown import markdown
 from reports.text_diff_table import table
 from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffRow, DiffView, Line, Panel
+from reports.words import say
 
 __all__ = ["markdown", "render"]
 
@@ -58,15 +59,15 @@ def _along(writer: _Writer, book: DiffBook) -> None:
 
 
 def _step(writer: _Writer, view: DiffView, every: bool) -> None:
-    writer.line(f"plan diff  {view.title}", "bold")
+    writer.line(f"{say('plan diff')}  {view.title}", "bold")
     if view.unmoved:
         writer.lines(view.banner, "! ", "bad")
-        writer.line(f"no change over the tolerance of {view.tolerance}")
+        writer.line(say(f"no change over the tolerance of {view.tolerance}"))
         _inputs(writer, view, every)
         return
     writer.lines(view.banner, "! ", "bad")
     writer.line(view.verdict_line, view.verdict_tone)
-    writer.lines(view.breaches, "BROKEN RULE ", "bad")
+    writer.lines(view.breaches, say("BROKEN RULE "), "bad")
     _head(writer, view)
     _lines(writer, view.lines)
     _figures(writer, view, every)
@@ -91,7 +92,7 @@ def _head(writer: _Writer, view: DiffView) -> None:
 def _lines(writer: _Writer, lines: Sequence[Line]) -> None:
     if not lines:
         return
-    writer.heading("Lines crossed")
+    writer.heading(say("Lines crossed"))
     for one in lines:
         detail = f", {_ascii(one.detail)}" if one.detail else ""
         text = f"{one.label}: {one.old} -> {one.new}{detail} [{one.word}] {one.where}"
@@ -105,7 +106,7 @@ def _tone(mark: str) -> str:
 def _figures(writer: _Writer, view: DiffView, every: bool) -> None:
     moved = [row for row in view.totals if every or row.mark != "same"]
     if moved and len(view.cases) > 1:
-        writer.heading("The whole plan")
+        writer.heading(say("The whole plan"))
         writer.rows(moved)
     if len(view.cases) > 1:
         _cases(writer, view, every)
@@ -115,7 +116,7 @@ def _figures(writer: _Writer, view: DiffView, every: bool) -> None:
 
 
 def _cases(writer: _Writer, view: DiffView, every: bool) -> None:
-    writer.heading(f"Cases by {view.by}" if view.by else "Cases")
+    writer.heading(say(f"Cases by {view.by}") if view.by else say("Cases"))
     moved = [c for c in view.cases if every or c.mark != "same"]
     limit = len(moved) if every else _CASES
     rows = []
@@ -123,36 +124,42 @@ def _cases(writer: _Writer, view: DiffView, every: bool) -> None:
         row = case.judged
         cells = [_ascii(t) for t in (row.old, row.new, row.delta, row.percent)] if row else []
         rows.append([case.label, *cells, case.word])
-    writer.table(["", "old", "new", "delta", "", ""], rows)
+    writer.table(["", say("old"), say("new"), say("delta"), "", ""], rows)
     left = len(moved) - limit
     same = len(view.cases) - len(moved)
-    notes = [f"{left} more that moved" if left > 0 else "", f"{same} ~ (unchanged)" if same else ""]
-    told = ", ".join(note for note in notes if note)
+    notes = [
+        say(f"{left} more that moved") if left > 0 else "",
+        say(f"{same} ~ (unchanged)") if same else "",
+    ]
+    told = say(", ").join(note for note in notes if note)
     if told:
-        writer.line(f"{told}; --all lists every case", "muted")
+        writer.line(say(f"{told}; --all lists every case"), "muted")
 
 
 def _case(writer: _Writer, case: DiffCase, every: bool) -> None:
     rows = list(case.rows) if every else list(case.moved)
     if not rows:
         return
-    writer.heading(f"Figures: {case.label}")
+    writer.heading(say(f"Figures: {case.label}"))
     limit = len(rows) if every else _ROWS
     writer.rows(rows[:limit])
     left, same = len(rows) - limit, len(case.rows) - len(case.moved)
-    notes = [f"{left} more moved" if left > 0 else "", f"{same} ~" if same and not every else ""]
-    told = ", ".join(note for note in notes if note)
+    notes = [
+        say(f"{left} more moved") if left > 0 else "",
+        f"{same} ~" if same and not every else "",
+    ]
+    told = say(", ").join(note for note in notes if note)
     if told:
-        writer.line(f"{told} (--all lists them)", "muted")
+        writer.line(say(f"{told} (--all lists them)"), "muted")
 
 
 def _bridge(writer: _Writer, bridge: Bridge) -> None:
-    head = f"Why {bridge.label} {_ascii(bridge.total)} {bridge.unit}".rstrip()
+    head = say(f"Why {bridge.label} {_ascii(bridge.total)}") + f" {bridge.unit}".rstrip()
     writer.heading(f"{head}, {bridge.case}")
     if bridge.refused:
-        writer.line(f"not divided: {bridge.refused}", "warn")
+        writer.line(say(f"not divided: {bridge.refused}"), "warn")
         return
-    rows: list[list[str]] = [["old", _ascii(bridge.old), "", ""]]
+    rows: list[list[str]] = [[say("old"), _ascii(bridge.old), "", ""]]
     for group in bridge.groups:
         rows.append([group.label, _ascii(group.text), "", ""])
         rows += [
@@ -160,15 +167,17 @@ def _bridge(writer: _Writer, bridge: Bridge) -> None:
              _ascii(s.change)]
             for s in group.shares
         ]  # fmt: skip
-    rows.append(["new", _ascii(bridge.new), "", ""])
-    writer.table(["", bridge.unit, "range", ""], rows, left=(2, 3))
-    writer.line(f"{bridge.method}; residual {_ascii(bridge.residual)}; {bridge.footing}", "muted")
+    rows.append([say("new"), _ascii(bridge.new), "", ""])
+    writer.table(["", bridge.unit, say("range"), ""], rows, left=(2, 3))
+    writer.line(
+        say(f"{bridge.method}; residual {_ascii(bridge.residual)}; {bridge.footing}"), "muted"
+    )
     if bridge.note:
         writer.line(bridge.note, "muted")
 
 
 def _panel(writer: _Writer, panel: Panel) -> None:
-    writer.heading(f"Like for like, {panel.case}")
+    writer.heading(say(f"Like for like, {panel.case}"))
     if not panel.rows:
         writer.line(panel.note, "muted")
         return
@@ -179,7 +188,7 @@ def _panel(writer: _Writer, panel: Panel) -> None:
 def _doubts(writer: _Writer, view: DiffView) -> None:
     if not view.doubts:
         return
-    writer.heading(f"How sure: {view.doubted}")
+    writer.heading(say(f"How sure: {view.doubted}"))
     for one in view.doubts:
         words = f"{one.owner} {one.label}".strip()
         text = f"{words}: {_ascii(one.value)}, {one.confidence}: {_ascii(one.reach)}"
@@ -189,15 +198,20 @@ def _doubts(writer: _Writer, view: DiffView) -> None:
 def _ranks(writer: _Writer, view: DiffView, every: bool) -> None:
     if not view.ranks:
         return
-    writer.heading(f"Ranks that changed, by {view.ranked}")
+    writer.heading(say(f"Ranks that changed, by {view.ranked}"))
     limit = len(view.ranks) if every else _CASES
-    writer.table(["", "old", "new"], [[r.label, r.old, r.new] for r in view.ranks[:limit]])
+    writer.table(
+        ["", say("old"), say("new")], [[r.label, r.old, r.new] for r in view.ranks[:limit]]
+    )
     if len(view.ranks) > limit:
-        writer.line(f"{len(view.ranks) - limit} more (--all lists them)", "muted")
+        writer.line(say(f"{len(view.ranks) - limit} more (--all lists them)"), "muted")
 
 
 def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
-    for title, rows in (("Inputs changed", view.inputs), ("Corrections", view.corrections)):
+    for title, rows in (
+        (say("Inputs changed"), view.inputs),
+        (say("Corrections"), view.corrections),
+    ):
         if not rows:
             continue
         writer.heading(title)
@@ -209,26 +223,33 @@ def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
                 writer.line(group)
             owner = f" ({row.owner})" if row.owner else ""
             often = (
-                f" in {row.count} cases" if row.count > 1 and len(view.cases) > row.count else ""
+                say(f" in {row.count} cases")
+                if row.count > 1 and len(view.cases) > row.count
+                else ""
             )
             change = f"{_ascii(row.old)} -> {_ascii(row.new)} {row.unit}".rstrip()
             basis = row.basis if every else row.brief
             writer.lines([f"{row.label}{owner}: {change}{often}; {basis}".rstrip("; ")], "  ")
         if len(rows) > limit:
-            writer.line(f"{len(rows) - limit} more (--all lists them)", "muted")
+            writer.line(say(f"{len(rows) - limit} more (--all lists them)"), "muted")
     if view.formulas:
-        writer.lines([f"computed otherwise today: {', '.join(view.formulas)}"], "")
+        writer.lines([say(f"computed otherwise today: {', '.join(view.formulas)}")], "")
 
 
 def _ending(writer: _Writer, view: DiffView) -> None:
-    for word, labels in (("only in the new plan", view.added), ("only in the old", view.removed)):
+    for word, labels in (
+        (say("only in the new plan"), view.added),
+        (say("only in the old"), view.removed),
+    ):
         if labels:
             writer.blank()
-            more = f" and {len(labels) - _CASES} more" if len(labels) > _CASES else ""
+            more = say(f" and {len(labels) - _CASES} more") if len(labels) > _CASES else ""
             writer.lines([f"{word}: {'; '.join(labels[:_CASES])}{more}"], "")
-    for word, names in zip(("old", "new"), view.only, strict=True):
+    for word, names in zip((say("old"), say("new")), view.only, strict=True):
         if names:
-            writer.lines([f"metrics of the {word} plan alone: {', '.join(names)}"], "", "muted")
+            writer.lines(
+                [say(f"metrics of the {word} plan alone: {', '.join(names)}")], "", "muted"
+            )
 
 
 def _ascii(text: str) -> str:
@@ -251,11 +272,14 @@ class _Writer:
     def lines(self, texts: Iterable[str], mark: str = "", tone: str = "") -> None:
         style = "bold" if tone == "bold" else palette.TERMINAL.get(tone, "")
         for text in map(_ascii, texts):
-            wrapped = textwrap.wrap(
-                text, self.width - len(mark), break_on_hyphens=False, subsequent_indent="  "
-            )
+            room = self.width - numbers.display_width(mark)
+            wrapped = textwrap.wrap(text, room, break_on_hyphens=False, subsequent_indent="  ")
+            if numbers.display_width(text) > len(text):  # textwrap counts wide characters as one
+                wrapped = numbers.wrapped(text, room, "  ")
             for number, part in enumerate(wrapped or [""]):
-                self.out.append(Text((mark if not number else " " * len(mark)) + part, style))
+                self.out.append(
+                    Text((mark if not number else " " * numbers.display_width(mark)) + part, style)
+                )
 
     def heading(self, text: str) -> None:
         self.blank()
@@ -272,7 +296,7 @@ class _Writer:
              _ascii(row.delta), _ascii(row.percent), row.word]
             for row in rows
         ]  # fmt: skip
-        self.table(["", "old", "new", "delta", "", ""], cells, left=(5,))
+        self.table(["", say("old"), say("new"), say("delta"), "", ""], cells, left=(5,))
 
     def table(
         self, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()
@@ -295,4 +319,4 @@ class _Writer:
 
 
 def _mark_style(word: str) -> str:
-    return palette.TERMINAL.get({"better": "good", "worse": "bad"}.get(word, ""), "")
+    return palette.TERMINAL.get({say("better"): "good", say("worse"): "bad"}.get(word, ""), "")

@@ -47,6 +47,7 @@ from reports.view_parts import (
 from reports.view_sources import Sources
 from reports.view_tables import Tables
 from reports.view_units import clean, machine_name, unit_words
+from reports.words import say
 
 __all__ = [
     "Assumption",
@@ -115,7 +116,7 @@ def view_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> Vie
         inputs=glossary.inputs(),
         constants=glossary.constants(),
         checks=glossary.checks(),
-        dropped=tuple((clean(reason), count) for reason, count in plan.inputs.dropped.items()),
+        dropped=tuple((say(clean(reason)), count) for reason, count in plan.inputs.dropped.items()),
         provenance=_provenance(plan),
         section_labels={n: clean(t.label) for n, t in plan.metrics.tables.items()},
         live=live_of(plan, offered),

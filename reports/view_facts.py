@@ -22,6 +22,7 @@ from reports.view_parts import (
 )
 from reports.view_sources import Sources
 from reports.view_units import clean, input_display, place_words
+from reports.words import called, say
 
 _NO_PART = "no such part in a layer of this kind"
 _NO_ORIGIN = Origin("default", "")
@@ -79,9 +80,9 @@ class Facts:
         meaning = variant.meaning if variant else entry.meaning if entry else ""
         engine = next(word for kind, word in self.plan.inputs.facts if kind == "engine")
         return Assumption(
-            name, clean(label), text, input_display(self.metrics, unit_of)[1], origin.kind,
+            name, clean(label), text, input_display(self.metrics, unit_of)[1], called(origin.kind),
             place_words(origin.where), self.sources.of_ids("engine", engine, origin.sources),
-            clean(origin.confidence), clean(origin.note), clean(meaning),
+            called(clean(origin.confidence)), say(clean(origin.note)), clean(meaning),
         )  # fmt: skip
 
     # ---- catalog facts -------------------------------------------------------------------------
@@ -98,7 +99,7 @@ class Facts:
             name = clean(labels.get((owner, word), word))
             if kind == "group":
                 entries += [
-                    (word, f"{name}: {clean(group.label)}", owner, group.facts)
+                    (word, f"{name}: {called(clean(group.label))}", owner, group.facts)
                     for group in self.plan.inputs.groups[word]
                 ]
             else:
@@ -112,7 +113,7 @@ class Facts:
             for word, _, owner, facts in entries
         )
         return FactTable(
-            kind, label, tuple(self._column(n) for n in names),
+            kind, say(label), tuple(self._column(n) for n in names),
             tuple((clean(word), name) for word, name, _, _ in entries), cells,
         )  # fmt: skip
 
@@ -137,15 +138,15 @@ class Facts:
             return FactCell(numbers.NOT_APPLICABLE, tone="muted")
         sources = self.sources.of_fact(kind, word, fact)
         if fact.value is None:
-            return FactCell(numbers.UNKNOWN, sources, "", clean(fact.note), "muted")
+            return FactCell(say(numbers.UNKNOWN), sources, "", clean(fact.note), "muted")
         if isinstance(fact.value, str):
             places = self.metrics.fields[name].kind == "places"
-            text = clean(in_words(fact.value) if places else fact.value)
+            text = say(clean(in_words(fact.value))) if places else clean(fact.value)
         else:
             factor, _, _, shown = input_display(self.metrics, name)
             value = bool(fact.value) if shown == "flag" else float(fact.value) / factor
             text = text_of(value, shown)
-        return FactCell(text, sources, clean(fact.confidence), clean(fact.note))
+        return FactCell(text, sources, called(clean(fact.confidence)), clean(fact.note))
 
 
 def _says(fact: Fact | None) -> bool:

@@ -18,6 +18,7 @@ from planner.offers import CHOSEN, Offer
 from planner.planning import Plan
 from reports.view_layout import APPLIES_NOT, NEVER_SHOWN
 from reports.view_units import clean, input_display, metric_display
+from reports.words import say, term
 
 CHANGED = ("context", "batch", "prompt_tokens", "output_tokens", "compute_dtype")
 """Inputs of a case that a reader may change, beside every assumption of the plan."""
@@ -192,14 +193,14 @@ def _controls(plan: Plan, offered: Mapping[str, list[Offer]]) -> tuple[Control, 
 
 
 _MAIN = ("memory_utilization", "overhead")
-_KINDS = {"gpu": "GPU", "weight_format": "Weights", "kv_format": "KV cache"}
+_KINDS = {"gpu": "GPU", "weight_format": term("Weights"), "kv_format": term("KV cache")}
 
 
 def _choice(plan: Plan, kind: str, offered: list[Offer]) -> Control:
     labels = {word: label for (k, word), label in plan.inputs.labels.items() if k == kind}
     labels |= {offer.id: offer.label for offer in offered}
     options = tuple((clean(word), clean(label)) for word, label in labels.items())
-    return Control(kind, _KINDS[kind], "entry", options=options)
+    return Control(kind, say(_KINDS[kind]), "entry", options=options)
 
 
 def _of_input(metrics: MetricSet, name: str, what: str) -> Control:
@@ -209,7 +210,7 @@ def _of_input(metrics: MetricSet, name: str, what: str) -> Control:
         options = tuple((word, word.upper()) for word in entry.words)
         return Control(name, label, what, options=options)
     if entry.kind == "flag":
-        return Control(name, label, what, options=(("1", "yes"), ("0", "no")))
+        return Control(name, label, what, options=(("1", say("yes")), ("0", say("no"))))
     factor, unit, _, kind = input_display(metrics, name)
     low, high = entry.range or (0.0, None)
     whole = entry.kind == "count"

@@ -42,20 +42,21 @@ from reports.view_units import (
     input_display,
     metric_display,
 )
+from reports.words import called, say, term
 
 _KEEP = frozenset(SUMMARY[:3])  # the answer stays a column even where it is the same in all rows
 _FOLD_FROM = 3
-_BEYOND = "A dash stands where the model was not published for such a context."
+_BEYOND = term("A dash stands where the model was not published for such a context.")
 
 
 Place = tuple[int, int, int]
 """Where a row's figures stand: case, pipeline stage, layer group."""
 
-_GROUP_HEADS = ("Layer group", "Layers")
+_GROUP_HEADS = (term("Layer group"), term("Layers"))
 
 
 def _group_words(group: GroupFacts) -> tuple[str, str]:
-    return clean(group.label), text_of(group.facts["group_layers"].value, "count")
+    return called(clean(group.label)), text_of(group.facts["group_layers"].value, "count")
 
 
 def plain_values(values: Array, kind: Type, factor: float, shown: Kind) -> tuple[Value, ...]:
@@ -136,7 +137,9 @@ class Tables:
         names = [n for n in SUMMARY if n in self.metrics.metrics]
         rows = tuple(Row(name.parts, (index,)) for index, name in enumerate(self.axes.names))
         columns = [self.column(n, places, i) for i, n in enumerate(names)]
-        return _folded(Table("summary", "Which cases fit, and what binds", tuple(columns), rows))
+        return _folded(
+            Table("summary", say("Which cases fit, and what binds"), tuple(columns), rows)
+        )
 
     def cases(self, name: str, label: str, metrics: Sequence[Metric]) -> Table:
         """A table of case metrics; cases that none of them tells apart share a row."""
@@ -163,7 +166,7 @@ class Tables:
                     rows.append(Row(row.key, row.cases, extra, (stage, slot)))
                     places.append((row.cases[0], stage, slot))
         columns = [self.column(m.name, places, i) for i, m in enumerate(metrics)]
-        heads = (*["Stage"] * numbered, *(_GROUP_HEADS if grain != STAGE else ()))
+        heads = (*[say("Stage")] * numbered, *(map(say, _GROUP_HEADS) if grain != STAGE else ()))
         table = Table(
             name, label, tuple(columns), tuple(rows), extra_labels=heads, note=self._merged(merged)
         )
@@ -172,7 +175,7 @@ class Tables:
     def _merged(self, rows: Sequence[Row]) -> str:
         if len(rows) == len(self.plan.cases):
             return ""
-        return (
+        return say(
             f"{len(self.plan.cases)} cases in {len(rows)} rows: cases that these figures do not "
             "tell apart share a row."
         )
@@ -206,7 +209,7 @@ class Tables:
             replace(column, label=_rung(rung), decimals=decimals)
             for column, rung in zip(columns, rungs, strict=True)
         )
-        note = _BEYOND if beyond.any() else ""
+        note = say(_BEYOND) if beyond.any() else ""
         return Table(f"{ladder}.{shown}", clean(metric.label), named, tuple(rows), note=note)
 
     def _child(self, ladder: str, name: str, picks: Array) -> Array:
@@ -250,7 +253,7 @@ class Tables:
             found = [m for m in metrics if m.type.grain == grain]
             if found:
                 alone = not of_cases and len(found) == len(metrics)
-                caption = label if alone else f"{label}: {suffix.replace('-', ' ')}"
+                caption = label if alone else f"{label}: {say(suffix.replace('-', ' '))}"
                 name = table if alone else f"{table}-{suffix}"
                 tables.append(self.slots(name, caption, found, grain))
         if of_cases:

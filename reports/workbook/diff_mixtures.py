@@ -14,6 +14,7 @@ from openpyxl.utils import get_column_letter
 
 from reports.numbers import excel_format
 from reports.view_diff_parts import Bridge, Mixing
+from reports.words import say
 from reports.workbook.tables import FIRST, UNIT, Book, Table, TableColumn, spacer
 
 _SHARE = "0.0000;-0.0000;0"
@@ -57,7 +58,7 @@ def mixtures_sheet(book: Book, name: str, bridges: Sequence[Bridge], ends: Ends)
         for b in bridges
     ]  # fmt: skip
     answers = "What is the figure with some inputs new and the others old? Row 0 is the old plan."
-    ws = book.sheet(name, f"Mixtures, {bridges[0].case}", answers, "calculation")
+    ws = book.sheet(name, say(f"Mixtures, {bridges[0].case}"), answers, "calculation")
     pieces = [_rows(columns, mixings, ends, start, stop) for start, stop in _runs(count)]
     table = book.table(ws, pieces[0], 1, 1)
     for (start, stop), piece in zip(_runs(count)[1:], pieces[1:], strict=True):

@@ -10,6 +10,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from planner.inputs import Origin
 from planner.metric_files import FieldEntry
 from planner.planning import Plan, Value
+from reports.words import called, say
 from reports.workbook.address import Addresses
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import Role
@@ -40,7 +41,7 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
     rows = [*_assumptions(plan), *_engine(plan), *_ladders(plan)]
     owner = str(plan.inputs.scenario["owner"])
     values = [row.value for row in rows]
-    origins = [row.origin or Origin("default", "metrics file") for row in rows]
+    origins = [row.origin or Origin("default", say("metrics file")) for row in rows]
     spans = [row.entry.range if row.entry else None for row in rows]
     columns = [
         *_common(rows, "input"),
@@ -48,7 +49,7 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
                     number_format=_NUMBER),
         TableColumn("high", "To", [s[1] if s else None for s in spans], role="note",
                     number_format=_NUMBER),
-        TableColumn("origin", "Origin", [o.kind for o in origins], role="key"),
+        TableColumn("origin", "Origin", [called(o.kind) for o in origins], role="key"),
         TableColumn("where", "Where", [o.where for o in origins], role="note", width=30, wrap=True),
         TableColumn("source", "Source or reason", [_reason(plan, o) for o in origins], role="note",
                     width=45, wrap=True),
@@ -76,16 +77,22 @@ def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, f
         "Which fixed numbers do formulas use, and how many base units has a display unit?", "back",
     )  # fmt: skip
     rows = [
-        _Row(name, name.replace("_", " "), float(c.value), c.unit, c.meaning)
+        _Row(name, called(name.replace("_", " ")), float(c.value), c.unit, c.meaning)
         for name, c in plan.metrics.constants.items()
     ]
     rows += [
-        _Row(f"unit {text}", f"1 {text}", factor, "base units", "Divides a figure for display")
+        _Row(
+            f"unit {text}",
+            f"1 {text}",
+            factor,
+            say("base units"),
+            say("Divides a figure for display"),
+        )
         for text, factor in units.items()
     ]
     rows.append(
-        _Row(STAGE_ROOM, "stage columns", float(at.stages), "1",
-             "Pipeline stages that the workings have columns for; a case with more is unknown")
+        _Row(STAGE_ROOM, say("stage columns"), float(at.stages), "1",
+             say("Pipeline stages that the workings have columns for; a case with more is unknown"))
     )  # fmt: skip
     columns = [
         *_common(rows, "derived"),
@@ -124,7 +131,7 @@ def _reason(plan: Plan, origin: Origin) -> str:
         for sources in plan.inputs.sources.values()
         if word in sources
     ]
-    parts = [*dict.fromkeys(titles), origin.confidence, origin.note]
+    parts = [*dict.fromkeys(titles), called(origin.confidence), say(origin.note)]
     return "; ".join(part for part in parts if part)
 
 
@@ -180,7 +187,7 @@ def _ladders(plan: Plan) -> list[_Row]:
         unit = plan.metrics.fields[variant.replaces].unit
         origin = plan.inputs.origins.get(name)
         rows += [
-            _Row(f"{name}_{number}", f"{variant.label}, rung {number}", float(value), unit,
+            _Row(f"{name}_{number}", say(f"{variant.label}, rung {number}"), float(value), unit,
                  variant.meaning, origin)
             for number, value in enumerate(values, 1)
         ]  # fmt: skip

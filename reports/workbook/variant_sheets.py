@@ -9,6 +9,7 @@ from planner.engine import Array
 from planner.expr.to_cells import Ref, to_cells
 from planner.metrics import Metric
 from planner.units import parse_unit
+from reports.words import say
 from reports.workbook.address import Block, SheetNames, Spot, at_spot, block, pick, run, spots
 from reports.workbook.case_columns import (
     case_numbers,
@@ -17,15 +18,8 @@ from reports.workbook.case_columns import (
     metric_format,
 )
 from reports.workbook.case_sheets import CASES, CaseSheets
-from reports.workbook.tables import (
-    FIRST,
-    Table,
-    TableColumn,
-    quote,
-    spacer,
-    unknown_rule,
-    verdict_rules,
-)
+from reports.workbook.tables import FIRST, Table, TableColumn, quote, spacer
+from reports.workbook.word_rules import unknown_rule, verdict_rules
 
 
 def variant_names(sheets: SheetNames, name: str, label: str) -> tuple[str, str]:
@@ -79,8 +73,9 @@ class VariantSheets:
     def write_workings(self) -> Table:
         """A block of rows per rung; each row repeats its case with one input replaced."""
         ws = self.book.sheet(
-            self.workings, f"{self.variant.label}: workings",
-            f"{self.variant.meaning}: a block of rows for each value, a row a case.", "calculation",
+            self.workings, say(f"{self.variant.label}: workings"),
+            say(f"{self.variant.meaning}: a block of rows for each value, a row a case."),
+            "calculation",
         )  # fmt: skip
         blocks = [self._block(k) for k in range(len(self.rungs))]
         count = self.cases * len(self.rungs)
@@ -178,7 +173,7 @@ class VariantSheets:
             columns += [*self._rung_columns(name), spacer()]
         entry = self.plan.metrics.tables[self.variant.table]
         own = self.variant.label != entry.label  # the table may show several sets of variants
-        answers = f"{self.variant.meaning}: what follows?" if own else entry.answers
+        answers = say(f"{self.variant.meaning}: what follows?") if own else entry.answers
         ws = self.book.sheet(self.sheet, self.variant.label, answers, "calculation")
         return self.sheets.finish(ws, columns[:-1], 4)
 
