@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.cli_files import Content, Inputs, planning_options, saved, write_whole
+from planner.cli_files import Content, Inputs, language_option, planning_options, saved, write_whole
 from planner.cli_saved import WORKBOOKS
 from planner.errors import InputError, Problem, Span
 
@@ -25,6 +25,7 @@ METHODS = ("owen", "shapley", "sequential")
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", required=False, type=click.Path(path_type=Path))
 @planning_options
+@language_option
 @click.option(
     "--generation", metavar="GPU,GPU[,...]",
     help="Compare one scenario on these cards, such as H100,H200,B200.",
@@ -223,12 +224,14 @@ def _text(
     from planner.cli_plan import colours, width
     from reports import text_diff
     from reports.view_diff import book_of
+    from reports.words import speaking
 
-    book = book_of(steps, breaches, cards)
-    if given["form"] == "md":
-        return text_diff.markdown(book)
-    shown = given["output"] is None and colours()
-    return text_diff.render(book, width(), every=given["every"], colour=shown)
+    with speaking(given["lang"]):
+        book = book_of(steps, breaches, cards)
+        if given["form"] == "md":
+            return text_diff.markdown(book)
+        shown = given["output"] is None and colours()
+        return text_diff.render(book, width(), every=given["every"], colour=shown)
 
 
 def _workbook(
@@ -242,13 +245,19 @@ def _workbook(
     from planner.diff_json import document
     from planner.saved import dumps
     from reports.view_diff import book_of
+    from reports.words import speaking
     from reports.workbook import diff_book
 
     if given["form"]:
         raise click.UsageError(f"--{given['form']} writes text: give --output another ending")
-    book, inside = book_of(steps, breaches, cards), dumps(document(steps, rules, breaches))
+    inside = dumps(document(steps, rules, breaches))
     date = max(str(step.sides.new.inputs.scenario["as_of"]) for step in steps)
-    return lambda path: diff_book.write(book, path, date, inside)
+
+    def write(path: Path) -> None:
+        with speaking(given["lang"]):
+            diff_book.write(book_of(steps, breaches, cards), path, date, inside)
+
+    return write
 
 
 def _leave(

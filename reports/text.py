@@ -231,7 +231,8 @@ def _styled(column: Column, row: int) -> Text:
 
 def _header(column: Column, units: bool) -> str:
     """The heading in lines that are no wider than they need be, with the unit below."""
-    lines = _wrapped(column.label, max(9, _body_width(column)))
+    wide = numbers.display_width(column.label) > len(column.label)
+    lines = _wrapped(column.label, max(12 if wide else 9, _body_width(column)))
     return "\n".join([*lines, column.unit] if units and column.unit else lines)
 
 

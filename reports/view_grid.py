@@ -31,8 +31,8 @@ def text_of(value: Value, kind: Kind, decimals: int | None = None, *, plain: boo
     if isinstance(value, bool) or kind == "word" or kind == "flag":
         return say("yes") if value else say("no")
     if decimals is None:
-        return numbers.show(value, kind, plain=plain)
-    return numbers.fixed(value, decimals, kind=kind, plain=plain)
+        return numbers.show(value, kind, plain=plain, unknown=say(numbers.UNKNOWN))
+    return numbers.fixed(value, decimals, kind=kind, plain=plain, unknown=say(numbers.UNKNOWN))
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class Headline:
         fits = self.verdicts["fits"]
         tone: Tone = "good" if fits == self.count else "bad" if not fits else ""
         binding = self._most_binding()
-        bound = say(f"{_binds(binding)} in {self.bindings[binding]} of {self.count}")
+        bound = _binds(binding) + say(f" in {self.bindings[binding]} of {self.count}")
         every = range(self.count)
         fitting = [i for i in every if self._word("verdict", i) == "fits"]
         best = self._extreme("concurrency_per_gpu", every, high=True)
@@ -106,7 +106,7 @@ class Headline:
         read = self._extreme("read_to_stored", every, high=True)
         return [
             Tile(
-                say(f"{fits} of {self.count}"),
+                f"{fits}{say(' of ')}{self.count}",
                 say("cases"),
                 say("Planned batch fits"),
                 bound,

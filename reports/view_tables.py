@@ -52,6 +52,11 @@ _BEYOND = term("A dash stands where the model was not published for such a conte
 Place = tuple[int, int, int]
 """Where a row's figures stand: case, pipeline stage, layer group."""
 
+_FINER = (
+    (GROUP, "groups", term(": groups")),
+    (STAGE, "stages", term(": stages")),
+    (STAGE_GROUP, "stage-groups", term(": stage groups")),
+)
 _GROUP_HEADS = (term("Layer group"), term("Layers"))
 
 
@@ -249,11 +254,11 @@ class Tables:
         label = clean(entry.label)
         of_cases = [m for m in metrics if m.type.grain == CASE]
         tables = []
-        for grain, suffix in ((GROUP, "groups"), (STAGE, "stages"), (STAGE_GROUP, "stage-groups")):
+        for grain, suffix, tail in _FINER:
             found = [m for m in metrics if m.type.grain == grain]
             if found:
                 alone = not of_cases and len(found) == len(metrics)
-                caption = label if alone else f"{label}: {say(suffix.replace('-', ' '))}"
+                caption = label if alone else label + say(tail)
                 name = table if alone else f"{table}-{suffix}"
                 tables.append(self.slots(name, caption, found, grain))
         if of_cases:

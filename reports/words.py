@@ -32,7 +32,7 @@ class Words:
     """
 
     def __init__(self, entries: dict[str, str]) -> None:
-        self.entries = {text: words for text, words in entries.items() if not _PLACE.search(text)}
+        self.entries = entries
         sentences = [text for text in entries if _PLACE.search(text)]
         sentences.sort(key=lambda text: -len(_PLACE.sub("", text)))
         self._sentences = [(_longest(t), _pattern(t), entries[t]) for t in sentences]

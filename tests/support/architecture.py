@@ -64,6 +64,7 @@ LAYERS: dict[str, int] = {
     "reports.palette": 0,
     "reports.words": 1,
     "reports.words_plan": 5,
+    "reports.words_source": 5,
     "reports.charts": 4,  # draws plain figures and knows no plan, so a view may hold its charts
     "reports.view": 5,
     "reports.text": 6,
