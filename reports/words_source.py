@@ -20,6 +20,7 @@ _JINJA = re.compile(r"(\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\})", re.DOTALL)
 _SAID = re.compile(r"\bsay\('([^']*)'\)")
 _LABEL = re.compile(r'(aria-label=")([^"]*)(")')
 _PLACE = re.compile(r"\{(\d+)\}")
+_FULL = re.compile("([\uff1a\uff1b\uff0c\u3002]) +")  # wide signs bring their own space
 _LETTERS = re.compile(r"[A-Za-z]{2}")
 _MARK = re.compile(r"(?<![\w$.])(?:_(?=[(`])|(?:called|named|reasoned)(?=\())")
 _RUNTIME = {"called": "said", "named": "saidName", "reasoned": "saidWhy"}
@@ -92,10 +93,12 @@ def _run(run: list[str], speak: Say) -> str:
     texts = "".join(f"{{{_number(run, i)}}}" if p.startswith("{{") else p
                     for i, p in enumerate(run))  # fmt: skip
     key = texts.strip()
+    if key == ".":
+        return whole.replace(key, speak(key))
     if not _LETTERS.search(_PLACE.sub("", key)) or '="' in key:  # attributes in a macro
         return whole
     start = texts.index(key)
-    shown = texts[:start] + speak(key) + texts[start + len(key) :]
+    shown = _FULL.sub(r"\1", texts[:start] + speak(key) + texts[start + len(key) :])
     return _PLACE.sub(lambda place: values[int(place[1]) - 1], shown)
 
 

@@ -14,6 +14,7 @@ from planner.metrics import MetricSet
 from planner.offers import offers
 from planner.planning import Plan
 from planner.saved import document, dumps
+from reports.words import term
 from reports.words_plan import localised
 from reports.workbook.actual_sheet import ACTUAL, actual_sheet
 from reports.workbook.address import Addresses, SheetNames
@@ -140,7 +141,7 @@ class _Writing:
             variant.write_workings()
         for sheet, metrics in sheets.by_sheet.items():
             if sheet == WORKINGS:
-                answers = "Which parts of the checks and summary figures stand case by case?"
+                answers = term("Which parts of the checks and summary figures stand case by case?")
                 sheets.metric_sheet(sheet, "Check workings", answers)
             elif sheet != CASES:
                 entry = self.metrics.tables[metrics[0].table]
@@ -181,9 +182,9 @@ def _with_parts(plan: Plan) -> Plan:
 def _front(book: Book, plan: Plan) -> None:
     """The first sheets exist from the start; they are filled when their figures have places."""
     front = (
-        (COVER, plan.title, "A capacity plan for LLM serving with live formulas."),
-        (SUMMARY, "Summary", "What fits, what binds, and how many requests does one GPU hold?"),
-        (RESULTS, "Results", "What comes out for every case, in the units that people use?"),
+        (COVER, plan.title, term("A capacity plan for LLM serving with live formulas.")),
+        (SUMMARY, SUMMARY, term("What fits, what binds, and how many requests does one GPU hold?")),
+        (RESULTS, RESULTS, term("What comes out for every case, in the units that people use?")),
     )
     for name, title, answers in front:
         book.sheet(name, title, answers, "front")

@@ -14,7 +14,7 @@ from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan
 from reports.numbers import excel_format
-from reports.words import say
+from reports.words import say, term
 from reports.workbook.address import Addresses, Spot, at_spot, block, spots
 from reports.workbook.case_columns import (
     PICKS,
@@ -32,8 +32,8 @@ from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, spac
 from reports.workbook.word_rules import unknown_rule, verdict_rules, word_rules
 
 CASES = "Cases"
-GROUPS = "Group workings"
-STAGES = "Stage workings"
+GROUPS = term("Group workings")
+STAGES = term("Stage workings")
 WORKINGS = "Check workings"
 FIRST_SPOTS = (Spot(), Spot(slot=0), Spot(0), Spot(0, 0))
 

@@ -116,7 +116,7 @@ class _Step:
         panels = [p for p in self.view.panels if p.rows]
         if not panels:
             return
-        answers = "What do new hardware and new precision do, each by itself?"
+        answers = term("What do new hardware and new precision do, each by itself?")
         book = self.book
         ws = book.sheet(f"Like for like{self.mark}", "Like for like", answers, "front")
         ws.column_dimensions["A"].width = 48
@@ -156,9 +156,9 @@ class _Step:
         )
         heads = ("Input", "Group", "Unit", "Old", "New", "Of", "Source")
         widths = (28, 18, 18, 16, 16, 30, 90)
-        question = "Which inputs differ, and where does each value come from?"
+        question = term("Which inputs differ, and where does each value come from?")
         self._table("Inputs changed", question, heads, map(_input, view.inputs), widths, "inputs")
-        question = "What do today's catalog and formulas change in a saved plan?"
+        question = term("What do today's catalog and formulas change in a saved plan?")
         self._table("Corrections", question, heads, map(_input, view.corrections), widths)
         gone = [(text, say("only in the new plan")) for text in view.added]
         gone += [(text, say("only in the old plan")) for text in view.removed]

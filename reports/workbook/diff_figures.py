@@ -53,7 +53,7 @@ class Figures:
 
 def figures_sheet(book: Book, name: str, view: DiffView, cases: Sequence[DiffCase]) -> Figures:
     """Every figure of the whole plan and of some cases."""
-    answers = "What has changed, by how much, and is it better?"
+    answers = term("What has changed, by how much, and is it better?")
     ws = book.sheet(name, "Figures", answers, "front")
     heads(book, ws, _HEADS, _UNITS, _WIDTHS)
     _tolerance(book, ws, name, view)

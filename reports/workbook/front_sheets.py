@@ -9,8 +9,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.metrics import Metric
 from planner.planning import Plan
 from planner.saved import product_version
-from reports.numbers import decimals_for, excel_format
-from reports.words import say, term
+from reports.numbers import decimals_for, display_width, excel_format
+from reports.words import ENGLISH, language, say, term
 from reports.workbook import styles
 from reports.workbook.address import Addresses
 from reports.workbook.case_columns import cell_values, figure_format, metric_format
@@ -31,7 +31,7 @@ from reports.workbook.variant_sheets import display_text
 from reports.workbook.word_rules import verdict_rules, word_rules
 
 _LIGHTS = (term("all integrity checks hold"), term("an integrity check fails"))
-RESULTS, SUMMARY, COVER = "Results", "Summary", "Cover"
+RESULTS, SUMMARY, COVER = term("Results"), "Summary", "Cover"
 # What a reader wants of a case, in reading order.
 SHOWN = (
     "verdict", "binding", "max_concurrency", "concurrency_per_gpu", "longest_context",
@@ -82,7 +82,7 @@ def _settings(plan: Plan, settings: Settings) -> list[TableColumn]:
                 LAYOUT,
                 say("How one replica is divided: TP, and what else differs."),
             ),
-            ("#setting", "Setting", SETTING, "Context limit, and what else differs."),
+            ("#setting", term("Setting"), SETTING, "Context limit, and what else differs."),
         )
     ]
 
@@ -164,7 +164,9 @@ def cover_sheet(
         styles.link(ws[f"A{row}"], f"{quote(name)}!A1")
         book.text(ws, f"B{row}", answers)
         ws[f"B{row}"].font = styles.font("muted")
-    for letter, width in (("A", 26), ("B", 40), ("C", 40), ("D", 20)):
+    lines = [contents_line(name, title) for name, title, _ in contents]
+    first = 26 if language() == ENGLISH else max(26, *(display_width(x) for x in lines)) + 2
+    for letter, width in (("A", first), ("B", 40), ("C", 40), ("D", 20)):
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")
     ws.page_setup.orientation = "portrait"

@@ -360,7 +360,8 @@ def _width(column: TableColumn) -> float:
     """From content: wide characters count two, headings may take two lines."""
     heading = say(column.heading)
     words = max(map(display_width, pieces(heading)), default=0)
-    head = max(words, display_width(heading) / 2 + 1, display_width(column.unit) * 0.9)
+    spare = 1 if display_width(heading) == len(heading) else 3  # wide letters break anywhere
+    head = max(words, display_width(heading) / 2 + spare, display_width(column.unit) * 0.9)
     return min(_MAX_WIDTH, max(_MIN_WIDTH, head + 2, _body_width(column) + 2))
 
 
