@@ -39,7 +39,7 @@ def render(
     """
     writer = _Writer(width, colour)
     writer.line(view.verdict_line, view.verdict_tone)
-    shared = "; ".join(f"{label} {value}" for label, value in view.shared)
+    shared = say("; ").join(f"{label} {value}" for label, value in view.shared)
     if shared:
         writer.line(say(f"In every case: {shared}."), "muted")
     if tables:
@@ -65,13 +65,13 @@ def _section(writer: _Writer, section: Section, part: Table | Ladder | None) -> 
     tables = section.tables if part is None else [part] if isinstance(part, Table) else []
     ladders = section.ladders if part is None else [part] if isinstance(part, Ladder) else []
     if not isinstance(part, Ladder):
-        writer.heading(f"{section.label}: {section.answers}")
+        writer.heading(section.label + say(": ") + section.answers)
     for figure in section.figures if part is None else ():
-        writer.line(f"{figure.label}: {figure.text} {figure.unit}".rstrip())
+        writer.line(f"{figure.label}{say(': ')}{figure.text} {figure.unit}".rstrip())
     for table in tables:
         writer.table(table)
     for ladder in ladders:
-        writer.heading(f"{ladder.label}: {ladder.meaning}")
+        writer.heading(ladder.label + say(": ") + ladder.meaning)
         for grid, also in ladder.distinct():
             column = grid.columns[0]
             unit = f", {column.unit}" if column.unit else ""

@@ -85,7 +85,8 @@ def _step(writer: _Writer, view: DiffView, every: bool) -> None:
 def _head(writer: _Writer, view: DiffView) -> None:
     for label, old, new in view.head:
         sign = "=" if old == new else "->"
-        writer.line(f"{label}: {old}" if old == new else f"{label}: {old} {sign} {new}", "muted")
+        text = old if old == new else f"{old} {sign} {new}"
+        writer.line(label + say(": ") + text, "muted")
     writer.lines(view.paired, "", "muted")
 
 
@@ -95,7 +96,8 @@ def _lines(writer: _Writer, lines: Sequence[Line]) -> None:
     writer.heading(say("Lines crossed"))
     for one in lines:
         detail = f", {_ascii(one.detail)}" if one.detail else ""
-        text = f"{one.label}: {one.old} -> {one.new}{detail} [{one.word}] {one.where}"
+        colon = say(": ")
+        text = f"{one.label}{colon}{one.old} -> {one.new}{detail} [{one.word}] {one.where}"
         writer.lines([text], "! " if one.mark in ("worse", "unknown") else "  ", _tone(one.mark))
 
 
@@ -154,8 +156,8 @@ def _case(writer: _Writer, case: DiffCase, every: bool) -> None:
 
 
 def _bridge(writer: _Writer, bridge: Bridge) -> None:
-    head = say(f"Why {bridge.label} {_ascii(bridge.total)}") + f" {bridge.unit}".rstrip()
-    writer.heading(f"{head}, {bridge.case}")
+    what = f"{bridge.label} {_ascii(bridge.total)} {bridge.unit}".rstrip()
+    writer.heading(say(f"Why {what}, {bridge.case}"))
     if bridge.refused:
         writer.line(say(f"not divided: {bridge.refused}"), "warn")
         return
@@ -191,7 +193,9 @@ def _doubts(writer: _Writer, view: DiffView) -> None:
     writer.heading(say(f"How sure: {view.doubted}"))
     for one in view.doubts:
         words = f"{one.owner} {one.label}".strip()
-        text = f"{words}: {_ascii(one.value)}, {one.confidence}: {_ascii(one.reach)}"
+        colon, comma = say(": "), say(", ")
+        value, reach = _ascii(one.value), _ascii(one.reach)
+        text = f"{words}{colon}{value}{comma}{one.confidence}{colon}{reach}"
         writer.lines([text], "  ")
 
 
@@ -229,7 +233,9 @@ def _inputs(writer: _Writer, view: DiffView, every: bool) -> None:
             )
             change = f"{_ascii(row.old)} -> {_ascii(row.new)} {row.unit}".rstrip()
             basis = row.basis if every else row.brief
-            writer.lines([f"{row.label}{owner}: {change}{often}; {basis}".rstrip("; ")], "  ")
+            writer.lines(
+                [f"{row.label}{owner}{say(': ')}{change}{often}; {basis}".rstrip("; ")], "  "
+            )
         if len(rows) > limit:
             writer.line(say(f"{len(rows) - limit} more (--all lists them)"), "muted")
     if view.formulas:
@@ -244,7 +250,7 @@ def _ending(writer: _Writer, view: DiffView) -> None:
         if labels:
             writer.blank()
             more = say(f" and {len(labels) - _CASES} more") if len(labels) > _CASES else ""
-            writer.lines([f"{word}: {'; '.join(labels[:_CASES])}{more}"], "")
+            writer.lines([f"{word}{say(': ')}{'; '.join(labels[:_CASES])}{more}"], "")
     for word, names in zip((say("old"), say("new")), view.only, strict=True):
         if names:
             writer.lines(

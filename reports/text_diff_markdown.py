@@ -87,7 +87,7 @@ def _step(view: DiffView, rows: int, folds: int) -> list[str]:
             "",
         ]
         return [*(f"> ⚠ {_md(b)}" for b in view.banner), *lines]
-    lines = [f"**{_md(view.title)}**: {_md(view.verdict_line)}", ""]
+    lines = [f"**{_md(view.title)}**{say(': ')}{_md(view.verdict_line)}", ""]
     lines += [f"> **{say('Warning:')}** {_md(text)}" for text in view.banner]
     lines += [f"> **{say('Rule broken:')}** {_md(text)}" for text in view.breaches]
     lines += [""] * bool(view.banner or view.breaches)
@@ -203,7 +203,8 @@ def _folds(view: DiffView) -> list[_Fold]:
 
 def _why(bridges: Sequence[Bridge]) -> Iterable[_Fold]:
     for one in bridges:
-        title = say(f"Why {one.label} {one.total}") + f" {one.unit}".rstrip() + f", {one.case}"
+        what = f"{one.label} {one.total} {one.unit}".rstrip()
+        title = say(f"Why {what}, {one.case}")
         if one.refused:
             yield _Fold(title, (say("Not divided"),), [(one.refused,)])
             continue

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from planner.explain import Basis, Explanation, Row, is_number
 from planner.inputs import Source
 from reports.numbers import Kind, display_width, show
-from reports.words import say
+from reports.numbers import wrapped as wrapped_wide
+from reports.words import called, say
 
 INDENT = "  "
 _JOINED = {"if", "else", "and", "or", "not"}
@@ -94,7 +95,7 @@ class _Lines:
 
     def input(self, tree: Explanation, level: int) -> None:
         value = "" if tree.grouped else f": {tree.exact}"
-        self.add(level, f"{tree.name}{value} - {tree.label}", 4)
+        self.add(level, f"{tree.name}{value} - {called(tree.label)}", 4)
         self.rows(tree, level + 1)
         if tree.repeated or tree.grouped:
             return
@@ -136,7 +137,9 @@ def _heading(tree: Explanation) -> str:
         shown = display(tree)
         short = tree.display in ("", "1", tree.unit) and tree.whole
         value = f": {shown}" + ("" if short or shown == tree.exact else f" ({tree.exact})")
-    return f"{tree.name}{value} - {tree.label}" + (say(" (see above)") if tree.repeated else "")
+    return f"{tree.name}{value} - {called(tree.label)}" + (
+        say(" (see above)") if tree.repeated else ""
+    )
 
 
 def _alike(row: Row, other: Row) -> bool:
@@ -157,6 +160,9 @@ def wrapped(text: str, width: int, hang: str = "") -> Iterator[str]:
 
     A number stays with its unit, an address is never cut, and leading blanks are kept.
     """
+    if display_width(text) > len(text):  # wide letters stand without blanks between them
+        yield from wrapped_wide(text, width, hang)
+        return
     body = text.lstrip(" ")
     current, empty = text[: len(text) - len(body)], True
     for word in _words(body):

@@ -19,9 +19,9 @@ def markdown(view: View) -> str:
     lines += [f"**{_md(view.verdict_line)}**", ""]
     for tile in view.tiles:
         number = f"{tile.text} {tile.unit}".rstrip()
-        lines.append(_md(f"- {tile.label}: {number} ({tile.bound})"))
+        lines.append(_md(f"- {tile.label}{say(': ')}{number} ({tile.bound})"))
     if view.shared:
-        shared = "; ".join(f"{a} {b}" for a, b in view.shared)
+        shared = say("; ").join(f"{a} {b}" for a, b in view.shared)
         lines += ["", _md(say(f"In every case: {shared}."))]
     lines += ["", f"## {say('Cases')}", "", *_md_table(view.summary)]
     for section in view.sections:
@@ -34,7 +34,7 @@ def markdown(view: View) -> str:
 def _md_section(section: Section) -> list[str]:
     lines = [f"## {_md(section.label)}", "", _md(section.answers), ""]
     for figure in section.figures:
-        lines += [_md(f"- {figure.label}: {figure.text} {figure.unit}".rstrip())]
+        lines += [_md(f"- {figure.label}{say(': ')}{figure.text} {figure.unit}".rstrip())]
     for table in section.tables:
         lines += _md_table(table)
     for ladder in section.ladders:
@@ -70,7 +70,7 @@ def _md_assumptions(view: View) -> list[str]:
     ]
     lines.append("| --- | ---: | --- | --- | --- |")
     for one in view.assumptions:
-        origin = f"{one.origin}: {one.place}" if one.place else one.origin
+        origin = f"{one.origin}{say(': ')}{one.place}" if one.place else one.origin
         lines.append(_md_row([one.label, one.text, one.unit, origin, one.note or one.meaning]))
     return [*lines, ""]
 
@@ -85,7 +85,7 @@ def _md_rest(view: View) -> list[str]:
     lines += [_md_row([c.label, c.kind, c.state, c.value]) for c in view.checks]
     if view.dropped:
         lines += ["", f"## {say('Left out')}", ""]
-        lines += [_md(f"- {count:,}: {reason}") for reason, count in view.dropped]
+        lines += [_md(f"- {count:,}{say(': ')}{reason}") for reason, count in view.dropped]
     lines += ["", f"## {say('Sources')}", ""]
     for source in view.sources:
         lines.append(_md(f"{source.number}. {source.title} {source.url}".rstrip()))

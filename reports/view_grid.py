@@ -153,10 +153,10 @@ class Table:
         found = [self.note] if self.note else []
         if self.same:
             words = (f"{c.label} {c.text(0)} {c.unit}".rstrip() for c in self.same)
-            found.append(say(f"In every row: {'; '.join(words)}."))
+            found.append(say(f"In every row: {say('; ').join(words)}."))
         if self.equal:
             words = (say(f"{column.label} is that of {other}") for column, other in self.equal)
-            found.append(say(f"The same numbers: {'; '.join(words)}."))
+            found.append(say(f"The same numbers: {say('; ').join(words)}."))
         return found
 
 
@@ -193,4 +193,4 @@ class Ladder:
                     break
             else:
                 kept.append((grid, []))
-        return [(g, say(f"The same numbers: {'; '.join(a)}.") if a else "") for g, a in kept]
+        return [(g, say(f"The same numbers: {say('; ').join(a)}.") if a else "") for g, a in kept]

@@ -59,8 +59,11 @@ class Words:
         return _PLACE.sub(lambda place: self._part(found[f"p{place[1]}"]), words)
 
     def _part(self, text: str) -> str:
-        """What stands in a place: one of our own words, or a name or number."""
-        return self.entries.get(text, text)
+        """What stands in a place: one of our own words, several of them, or a name or number."""
+        known = [self.entries[part] for part in text.split(", ") if part in self.entries]
+        if len(known) == text.count(", ") + 1:
+            return self.entries.get(", ", ", ").join(known)
+        return text
 
 
 def _longest(sentence: str) -> str:

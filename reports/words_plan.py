@@ -6,13 +6,14 @@ plan that rides inside an output: it is written from the plan itself, before thi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from planner.figures import Part
 from planner.metrics import Metric
 from planner.planning import Plan
-from reports.words import ENGLISH, called, language
+from reports.words import ENGLISH, called, language, say
 
 TEXTS = ("label", "why", "meaning", "answers")
 """What of a declaration people read."""
@@ -31,13 +32,18 @@ def localised(plan: Plan) -> Plan:
         constants={name: _said(entry) for name, entry in metrics.constants.items()},
         tables={name: _said(entry) for name, entry in metrics.tables.items()},
         variants={name: _said(entry) for name, entry in metrics.variants.items()},
-        metrics={name: _metric(metric) for name, metric in metrics.metrics.items()},
+        metrics={name: _metric(m, metrics.metrics) for name, m in metrics.metrics.items()},
     )
     return replace(plan, metrics=made)
 
 
-def _metric(metric: Metric) -> Metric:
-    return replace(metric, entry=_said(metric.entry))
+def _metric(metric: Metric, metrics: Mapping[str, Metric]) -> Metric:
+    entry = _said(metric.entry)
+    parent = metrics.get(metric.part_of)
+    if parent is not None:
+        whole = called(" ".join(parent.entry.label.split()))
+        entry = entry.model_copy(update={"label": say(f"Part of {whole}")})
+    return replace(metric, entry=entry)
 
 
 def _said(entry: P) -> P:
