@@ -107,25 +107,20 @@ def planning_options(command: F) -> F:
 def language_option(command: F) -> F:
     """The option of every command that writes for people."""
     return click.option(
-        "--lang", type=Languages(), default="en", show_default=True, metavar="LANG",
+        "--lang", default="en", show_default=True, metavar="LANG", callback=_language,
         help="The language of labels and sentences: en or zh-CN; keys and formulas stay English.",
     )(command)  # fmt: skip
 
 
-class Languages(click.ParamType):
-    """The languages that reports speak; they are looked up only when one is asked for."""
+def _language(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The language; which ones there are is looked up only when one is asked for."""
+    if value == "en":
+        return value
+    from reports.words import languages
 
-    name = "language"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The language; English asks for no dictionary."""
-        if value == "en":
-            return "en"
-        from reports.words import languages
-
-        if value not in languages():
-            self.fail(f"'{value}' is none of {', '.join(languages())}", param, ctx)
-        return str(value)
+    if value not in languages():
+        raise click.BadParameter(f"'{value}' is none of {', '.join(languages())}", ctx, param)
+    return value
 
 
 # ---- writing -----------------------------------------------------------------------------------

@@ -20,7 +20,15 @@ from reports.workbook.diff_figures import (
 )
 from reports.workbook.diff_mixtures import mixtures_sheet
 from reports.workbook.rows_text import decoded
-from reports.workbook.tables import FIRST, Book, TableColumn, contents_line, fit_pages, quote
+from reports.workbook.tables import (
+    FIRST,
+    Book,
+    TableColumn,
+    contents_line,
+    contents_width,
+    fit_pages,
+    quote,
+)
 from reports.workbook.word_rules import word_rules
 
 COVER, MIXTURES = "Cover", "Mixtures"
@@ -210,16 +218,18 @@ def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
     row += 2
     book.text(ws, f"A{row}", say("Contents"))
     ws[f"A{row}"].font = styles.font(bold=True)
+    lines: list[str] = []
     for other in book.workbook:
         if other.title == COVER:
             continue
         row += 1
         title = decoded(str(other["A1"].value))
-        book.text(ws, f"A{row}", contents_line(other.title, title))
+        lines.append(contents_line(other.title, title))
+        book.text(ws, f"A{row}", lines[-1])
         styles.link(ws[f"A{row}"], f"{quote(other.title)}!A1")
         book.text(ws, f"B{row}", decoded(str(other["A2"].value)))
         ws[f"B{row}"].font = styles.font("muted")
-    for letter, width in (("A", 30), ("B", 48), ("C", 48)):
+    for letter, width in (("A", contents_width(lines, 30)), ("B", 48), ("C", 48)):
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")
     fit_pages(ws, 1, 1)

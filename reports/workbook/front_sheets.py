@@ -9,8 +9,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.metrics import Metric
 from planner.planning import Plan
 from planner.saved import product_version
-from reports.numbers import decimals_for, display_width, excel_format
-from reports.words import ENGLISH, language, say, term
+from reports.numbers import decimals_for, excel_format
+from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.address import Addresses
 from reports.workbook.case_columns import cell_values, figure_format, metric_format
@@ -23,6 +23,7 @@ from reports.workbook.tables import (
     Table,
     TableColumn,
     contents_line,
+    contents_width,
     fit_pages,
     quote,
     spacer,
@@ -165,7 +166,7 @@ def cover_sheet(
         book.text(ws, f"B{row}", answers)
         ws[f"B{row}"].font = styles.font("muted")
     lines = [contents_line(name, title) for name, title, _ in contents]
-    first = 26 if language() == ENGLISH else max(26, *(display_width(x) for x in lines)) + 2
+    first = contents_width(lines, 26)
     for letter, width in (("A", first), ("B", 40), ("C", 40), ("D", 20)):
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")

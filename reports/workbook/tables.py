@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -278,6 +278,11 @@ class Book:
 def contents_line(name: str, title: str) -> str:
     """A sheet in the contents: its name, and in another language its title before that."""
     return name if language() == ENGLISH else f"{title} ({name})"
+
+
+def contents_width(lines: Iterable[str], least: float) -> float:
+    """The column of the contents; sheet names alone fit into the least."""
+    return least if language() == ENGLISH else max([least, *(display_width(x) + 2 for x in lines)])
 
 
 def fit_pages(ws: Worksheet, wide: int, tall: int) -> None:
