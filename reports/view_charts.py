@@ -317,7 +317,7 @@ def _counted(unit: str, rows: list[Row], shown: list[Row], which: str = "") -> s
     """The unit line of a chart, which says when it does not show every row."""
     if len(shown) == len(rows):
         return unit
-    return say(f"{unit}; {len(shown)} of {len(rows)} rows{which}")
+    return unit + say(f"; {len(shown)} of {len(rows)} rows{which}")
 
 
 def _spread(rows: list[Row], limit: int) -> list[Row]:

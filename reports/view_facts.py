@@ -80,10 +80,17 @@ class Facts:
         meaning = variant.meaning if variant else entry.meaning if entry else ""
         engine = next(word for kind, word in self.plan.inputs.facts if kind == "engine")
         return Assumption(
-            name, clean(label), text, input_display(self.metrics, unit_of)[1], called(origin.kind),
-            place_words(origin.where), self.sources.of_ids("engine", engine, origin.sources),
-            called(clean(origin.confidence)), say(clean(origin.note)), clean(meaning),
-        )  # fmt: skip
+            name,
+            clean(label),
+            text,
+            input_display(self.metrics, unit_of)[1],
+            called(origin.kind),
+            called(place_words(origin.where)),
+            self.sources.of_ids("engine", engine, origin.sources),
+            called(clean(origin.confidence)),
+            say(clean(origin.note)),
+            clean(meaning),
+        )
 
     # ---- catalog facts -------------------------------------------------------------------------
 

@@ -162,7 +162,9 @@ def _words(plan: Plan) -> dict[str, str]:
     facts = [f for some in inputs.facts.values() for f in some.values()]
     facts += [f for some in inputs.groups.values() for g in some for f in g.facts.values()]
     texts |= {g.label for some in inputs.groups.values() for g in some}
-    texts |= {text for one in inputs.origins.values() for text in (one.kind, one.confidence)}
+    texts |= {
+        text for one in inputs.origins.values() for text in (one.kind, one.confidence, one.where)
+    }
     texts |= {f.confidence for f in facts} | {"catalog", "ascending", "descending"}
     return {text: called(text) for text in sorted(texts) if called(text) != text}
 

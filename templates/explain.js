@@ -31,7 +31,7 @@ function originOf(c,name){
   const kind=entity==="group"?"model":entity;
   if(name in over||over[kind]&&kind in CASES)return [_("what if"),kind in CASES?labelOf(kind,over[kind]):_("typed into this page"),reasoned(name,meaning),...(over[kind]&&ENTRIES[kind]?.[over[kind]]?.sources||[])];
   if(entity==="stage")return [_("counted"),reasoned(name,meaning)];
-  const parts=o=>[called(o.kind||"catalog"),o.where||o.place||"",called(o.confidence),o.note].filter(Boolean);
+  const parts=o=>[called(o.kind||"catalog"),called(o.where||o.place||""),called(o.confidence),o.note].filter(Boolean);
   if(entity==="case"||entity==="plan")return [...parts(doc.origins[name]),reasoned(name,meaning),...doc.origins[name].sources.map(s=>sourceText("engine",ENGINE,s))];
   const id=model.chosen(kind,c.i),found=entity==="group"?doc.groups[id][0].facts[name]:doc.facts[kind][id][name];
   return [...parts({...found,where:`${labelOf(kind,id)}, ${found.place}`}),reasoned(name,meaning),...found.source.map(s=>sourceText(kind,id,s))];

@@ -86,8 +86,14 @@ def test_every_sentence_finds_its_own_translation(language: str, repository: Pat
     for text, translated in words.entries.items():
         if not PLACE.search(text) or where.get(text, "").startswith("templates"):
             continue
-        filled = PLACE.sub(lambda place: f"<{place[0][1:-1]}7>", text)
-        assert words(filled) == PLACE.sub(lambda p: f"<{p[0][1:-1]}7>", translated), text
+        filled, wanted = (
+            PLACE.sub(lambda place: f"<{place[0][1:-1]}7>", t) for t in (text, translated)
+        )
+        assert words(filled) == wanted, text
+        for filling in ("{}7; a", "{}7, b", "{}7: c", "{}7 (d)", "{}7 e f"):
+            # Signs of a sentence inside a name: where it is cut may differ, nothing is lost.
+            filled = PLACE.sub(lambda place: filling.format(place[0][1:-1]), text)  # noqa: B023
+            assert sorted(re.findall(r"\d7", filled)) == sorted(re.findall(r"\d7", words(filled)))
 
 
 def test_english_is_the_source() -> None:

@@ -45,21 +45,37 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
     spans = [row.entry.range if row.entry else None for row in rows]
     columns = [
         *_common(rows, "input"),
-        TableColumn("low", "From", [s[0] if s else None for s in spans], role="note",
-                    number_format=_NUMBER),
-        TableColumn("high", "To", [s[1] if s else None for s in spans], role="note",
-                    number_format=_NUMBER),
+        TableColumn(
+            "low", "From", [s[0] if s else None for s in spans], role="note", number_format=_NUMBER
+        ),
+        TableColumn(
+            "high", "To", [s[1] if s else None for s in spans], role="note", number_format=_NUMBER
+        ),
         TableColumn("origin", "Origin", [called(o.kind) for o in origins], role="key"),
-        TableColumn("where", "Where", [o.where for o in origins], role="note", width=30, wrap=True),
-        TableColumn("source", "Source or reason", [_reason(plan, o) for o in origins], role="note",
-                    width=45, wrap=True),
+        TableColumn(
+            "where", "Where", [called(o.where) for o in origins], role="note", width=30, wrap=True
+        ),
+        TableColumn(
+            "source",
+            "Source or reason",
+            [_reason(plan, o) for o in origins],
+            role="note",
+            width=45,
+            wrap=True,
+        ),
         TableColumn("owner", "Owner", [owner] * len(rows), role="note", width=24),
-        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45,
-                    wrap=True),
+        TableColumn(
+            "meaning", "What it means", [r.meaning for r in rows], role="note", width=45, wrap=True
+        ),
         TableColumn("issued", "As issued", values, role="note", number_format=_NUMBER),
-        TableColumn("#changed", "Changed since issue", [False] * len(rows), role="note",
-                    formula="C{r}<>L{r}"),
-    ]  # fmt: skip
+        TableColumn(
+            "#changed",
+            "Changed since issue",
+            [False] * len(rows),
+            role="note",
+            formula="C{r}<>L{r}",
+        ),
+    ]
     table = book.table(ws, columns, len(rows), 1)
     _place(book, rows, INPUTS, at, named=True)
     for number, row in enumerate(rows, FIRST):
