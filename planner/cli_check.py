@@ -153,10 +153,10 @@ def _sort_file(path: Path, found: Found) -> None:
 def _check_metrics(found: Found) -> MetricSet:
     """The metrics of all files together, with their worked examples; built-in ones if they fail."""
     try:
-        metrics = MetricSet.load(found.metrics)
+        metrics = MetricSet.load(found.metrics, answers=True)
     except InputError as error:
         found.problems += error.problems
-        return MetricSet.load()
+        return MetricSet.load(answers=True)
     for metric in metrics.metrics.values():
         if metric.origin and not metric.part_of:
             found.problems += _check_examples(metrics, metric)

@@ -30,19 +30,28 @@ def cut_long(metrics: MetricSet, limit: int = MAX_LENGTH) -> MetricSet:
     scope: dict[str, Type] = {
         name: metrics.type_of(name) for name in [*metrics.fields, *metrics.constants]
     }
+    variants = {name: scope[entry.first] for name, entry in metrics.variants.items()}
     done: dict[str, Metric] = {}
     for metric in metrics.metrics.values():
         scope[metric.name] = metric.type
-        cut = _Cutting(metric, done, scope, limit).run() if not metric.variant else metric
+        cut = (
+            _Cutting(metric, done, (scope, variants), limit).run() if not metric.variant else metric
+        )
         done[metric.name] = cut
     return metrics.with_metrics(done)
 
 
 class _Cutting:
     def __init__(
-        self, metric: Metric, done: dict[str, Metric], scope: dict[str, Type], limit: int
+        self,
+        metric: Metric,
+        done: dict[str, Metric],
+        known: tuple[dict[str, Type], dict[str, Type]],
+        limit: int,
     ) -> None:
-        self.metric, self.done, self.scope, self.limit = metric, done, scope, limit
+        """``known``: types by name, and those of the sets of variants."""
+        self.metric, self.done, self.limit = metric, done, limit
+        self.scope, self.variants = known
 
     def run(self) -> Metric:
         tree = self.metric.tree
@@ -88,7 +97,8 @@ class _Cutting:
         if same:
             return same[0].name
         number = 1 + sum(m.name.startswith(f"{self.metric.name}_cut") for m in self.done.values())
-        made = make_part(self.metric, f"{self.metric.name}_cut{number}", part, self.scope)
+        name = f"{self.metric.name}_cut{number}"
+        made = make_part(self.metric, name, part, self.scope, variants=self.variants)
         self.done[made.name] = replace(made, part_of=self.metric.part_of or self.metric.name)
         self.scope[made.name] = made.type
         return made.name

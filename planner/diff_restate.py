@@ -18,9 +18,8 @@ from planner.figures import Part
 from planner.inputs import Case, Inputs, Source, sources_of
 from planner.metric_files import MetricsFile, read_metrics_file
 from planner.metric_reading import Reading
-from planner.metrics import MetricSet
+from planner.metrics import MetricSet, built_in
 from planner.planning import Plan, compute
-from planner.resources import metrics_dir
 from planner.saved import digest
 from planner.scenario import placed
 from planner.scenario_file import LayoutEntry
@@ -59,8 +58,9 @@ def common_metrics(plans: Sequence[Plan], files: Sequence[Path] = ()) -> MetricS
         InputError: own metrics that do not go together with today's built-in ones.
     """
     reading = Reading()
-    for path in sorted(metrics_dir().glob("*.yaml")):
-        reading.add(*read_metrics_file(path, f"metrics/{path.name}"), origin="")
+    asked = all("smallest_change" in plan.metrics.metrics for plan in plans)
+    for path, name in built_in(asked):
+        reading.add(*read_metrics_file(path, name), origin="")
     builtin = {b: set(getattr(reading, b)) for b in _BLOCKS} | {"metrics": set(reading.declared)}
     for path in files:
         reading.add(*read_metrics_file(path, str(path)), origin=path.name)
@@ -240,7 +240,9 @@ def _complete(inputs: Inputs, metrics: MetricSet, notes: list[str]) -> Inputs:
         return inputs
     neutral = {n: 1.0 if n in LayoutEntry.model_fields else float("nan") for n in absent}
     cases = tuple(_with_inputs(case, neutral) for case in inputs.cases)
-    plan = {**inputs.plan, **dict.fromkeys(missing, float("nan"))}
+    defaults = {n: metrics.fields[n].default for n in missing}
+    plan = {**inputs.plan,
+            **{n: float("nan") if v is None else v for n, v in defaults.items()}}  # fmt: skip
     return replace(inputs, facts=facts, cases=cases, plan=plan)
 
 

@@ -80,7 +80,10 @@ class Mixtures:
 
     def _given(self, names: Sequence[str], masks: Array, pairs: Pairs) -> dict[str, Array]:
         reached = frozenset[str]().union(*(self.metrics.reach[n] for n in names)) | {"batch"}
-        reached |= {v.replaces for v in self.metrics.variants.values()}
+        for variant in self.metrics.variants.values():
+            reached |= set(variant.moved)
+            for follower in variant.follows.values():
+                reached |= self.metrics.reach.get(follower, frozenset())
         rows = np.asarray(pairs).reshape(-1, 2)
         return {
             name: self._mixed(name, masks, rows) for name in self.metrics.fields if name in reached

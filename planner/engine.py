@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.metric_files import VariantEntry
 from planner.metrics import Metric, MetricSet
 
 Array = NDArray[Any]
@@ -32,7 +33,8 @@ class Columns:
     ) -> None:
         """``given``: inputs (or metrics, which are then not computed) by name.
 
-        ``variant_values``: the values of each set of variants, ``(variants,)``, base units.
+        ``variant_values``: the values of each set of variants, ``(variants,)`` or, for several
+        inputs, ``(variants, inputs)``; base units, NaN for the case's own.
         ``computed``: columns that are known already; unlike given ones, variants compute theirs.
         """
         self.metrics = metrics
@@ -84,14 +86,26 @@ class Columns:
     def variants(self, name: str) -> Columns:
         """The child cases of one set of variants, variant-major.
 
-        The same columns with one input replaced; what does not follow from it is the parent's.
+        The same columns with some inputs replaced; what does not follow from them is the parent's.
         """
         if name not in self._children:
-            values = self.variant_values[name]
-            replaced = self.metrics.variants[name].replaces
-            column = np.repeat(values, max(1, self.cases))
-            self._children[name] = _Child(self, {replaced: column}, len(values))
+            entry, values = self.metrics.variants[name], self.variant_values[name]
+            self._children[name] = _Child(
+                self,
+                {one: self._replaced(one, rungs) for one, rungs in by_input(entry, values).items()},
+                entry.follows,
+                len(values),
+            )
         return self._children[name]
+
+    def _replaced(self, name: str, rungs: Array) -> Array:
+        """One value a child case; the parent's where a rung has none."""
+        cases = max(1, self.cases)
+        column = np.repeat(rungs, cases)
+        own = np.isnan(column)
+        if not own.any():
+            return column
+        return np.where(own, np.tile(np.broadcast_to(self[name], (cases,)), len(rungs)), column)
 
     @cached_property
     def cases(self) -> int:
@@ -105,14 +119,28 @@ class Columns:
 
 
 class _Child(Columns):
-    """Columns in which some inputs are replaced; the rest repeats the parent's."""
+    """Columns in which some inputs are replaced; the rest repeats the parent's.
 
-    def __init__(self, parent: Columns, replaced: Mapping[str, Array], times: int) -> None:
+    ``follows``: inputs that take the value of a metric, computed here.
+    """
+
+    def __init__(
+        self,
+        parent: Columns,
+        replaced: Mapping[str, Array],
+        follows: Mapping[str, str],
+        times: int,
+    ) -> None:
         super().__init__(parent.metrics, replaced, parent.variant_values)
-        self._parent, self._replaced, self._times = parent, tuple(replaced), times
+        self._parent, self._follows, self._times = parent, follows, times
+        self._moved = (*replaced, *follows)
 
     def _compute(self, name: str) -> None:
-        follows = any(self.metrics.depends(name, on) for on in self._replaced)
+        if name in self._follows:
+            metric = self._follows[name]
+            self._values[name], self._failed[name] = self[metric], self.failed(metric)
+            return
+        follows = any(self.metrics.depends(name, on) for on in self._moved)
         if follows and name not in self._parent._given:
             super()._compute(name)
             return
@@ -122,6 +150,17 @@ class _Child(Columns):
         elif column.ndim:
             column = np.tile(column, (1,) * (column.ndim - 1) + (self._times,))
         self._values[name], self._failed[name] = column, self._parent.failed(name)
+
+
+def by_input(entry: VariantEntry, values: Array) -> dict[str, Array]:
+    """The rungs of each replaced input, ``(variants,)``; NaN keeps the case's own value.
+
+    ``values``: ``(variants,)``, which all inputs take, or ``(variants, inputs)``.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim == 1:
+        return dict.fromkeys(entry.replaces, values)
+    return {name: values[:, index] for index, name in enumerate(entry.replaces)}
 
 
 def _given(values: Array, kind: str) -> Array:

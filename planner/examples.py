@@ -23,8 +23,12 @@ def run_example(metrics: MetricSet, metric: Metric, example: ExampleEntry) -> tu
     variant_values = {}
     for name, value in example.given.items():
         if name in metrics.variants:
-            unit = metrics.unit_of(metrics.variants[name].replaces)
-            variant_values[name] = np.asarray([_number(v, unit) for v in value])
+            replaces = metrics.variants[name].replaces
+            units = [metrics.unit_of(one) for one in replaces]
+            rows = [rung if isinstance(rung, list) else [rung] for rung in value]
+            found = [[_number(v, u) for v, u in zip(row, units, strict=True)] for row in rows]
+            rungs = np.asarray(found)
+            variant_values[name] = rungs if len(replaces) > 1 else rungs[:, 0]
         else:
             given[name] = _column(value, metrics.type_of(name), metrics.written_unit(name))
     columns = Columns(metrics, given, variant_values)

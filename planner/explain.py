@@ -302,8 +302,9 @@ class _Explaining:
         return f"[{inside}]" + ("" if unit == "1" else f" {unit}")
 
     def follows(self, name: str, variant: str) -> bool:
-        """Whether a name depends on the input that a set of variants replaces."""
-        return self.plan.metrics.depends(name, self.plan.metrics.variants[variant].replaces)
+        """Whether a name depends on an input that a set of variants moves."""
+        moved = self.plan.metrics.variants[variant].moved
+        return any(self.plan.metrics.depends(name, one) for one in moved)
 
     def variant_values(self, name: str, variant: str) -> list[Value]:
         """The value of this case in every variant."""
@@ -344,15 +345,21 @@ class _Explaining:
         """One row for each variant, where the value depends on what the variants replace."""
         if not variant or not self.follows(name, variant):
             return ()
-        replaced = self.plan.metrics.variants[variant].replaces
-        if name == replaced:
+        entry = self.plan.metrics.variants[variant]
+        if name in entry.replaces and len(entry.replaces) == 1:
             return ()
-        rungs = self.plan.columns.variant_values[variant].tolist()
         values = self.variant_values(name, variant)
+        names = self.plan.inputs.rungs.get(variant) or self.rung_names(variant)
         return tuple(
-            Row(f"{replaced} {self.exact(rung, replaced)}", value, self.exact(value, name))
-            for rung, value in zip(rungs, values, strict=True)
+            Row(rung, value, self.exact(value, name))
+            for rung, value in zip(names, values, strict=True)
         )
+
+    def rung_names(self, variant: str) -> list[str]:
+        """What the rungs put in place of the case's own input, with its unit."""
+        first = self.plan.metrics.variants[variant].first
+        values = self.variant_values(first, variant)
+        return [f"{first} {self.exact(value, first)}" for value in values]
 
     # ---- origins -------------------------------------------------------------------------------
 

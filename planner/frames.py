@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from planner.engine import by_input
 from planner.expr.check import CASE, GROUP, PLAN, STAGE, STAGE_GROUP
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan, plain
@@ -87,12 +88,17 @@ def _finer(plan: Plan, metrics: Sequence[Metric], grain: int) -> pd.DataFrame:
 def _variants(plan: Plan, name: str) -> pd.DataFrame:
     variant = plan.metrics.variants[name]
     child = plan.columns.variants(name)
-    values = plan.columns.variant_values[name]
-    unit = plan.metrics.unit_of(variant.replaces)
+    values = by_input(variant, plan.columns.variant_values[name])
+    names = plan.inputs.rungs.get(name, ())
     rows = []
     for index, case in enumerate(plan.cases):
-        for rung, value in enumerate(values):
-            row: dict[str, Any] = {"case": case.id, column_name(variant.replaces, unit): value}
+        for rung in range(len(values[variant.first])):
+            row: dict[str, Any] = {"case": case.id}
+            if names:
+                row["rung"] = names[rung]
+            for one in values:
+                unit = plan.metrics.unit_of(one)
+                row[column_name(one, unit)] = float(child[one][rung * len(plan.cases) + index])
             for shown in variant.shows:
                 metric = plan.metrics.metrics[shown]
                 position = rung * len(plan.cases) + index

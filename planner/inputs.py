@@ -62,21 +62,26 @@ class Case:
     inputs: Mapping[str, float | str]
 
 
+Rungs = tuple[float, ...] | tuple[tuple[float, ...], ...]
+"""Values of a set of variants, one a rung, or one a rung and input; NaN keeps the case's own."""
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """Everything that a plan is computed from."""
+    """Everything that a plan is computed from. ``rungs``: names of the rungs of a set, if any."""
 
     scenario: Mapping[str, Any]
     file: str
     cases: tuple[Case, ...]
     dropped: Mapping[str, int]
     plan: Mapping[str, float]
-    ladders: Mapping[str, tuple[float, ...]]
+    ladders: Mapping[str, Rungs]
     facts: Mapping[tuple[str, str], Mapping[str, Fact]]
     groups: Mapping[str, tuple[GroupFacts, ...]]
     origins: Mapping[str, Origin]
     labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
     sources: Mapping[tuple[str, str], Mapping[str, Source]] = field(default_factory=dict)
+    rungs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def stages(self) -> int:

@@ -86,11 +86,20 @@ def constant_type(entry: ConstantEntry) -> Type:
 
 
 def make_part(
-    declared: Declared | Metric, name: str, body: Node, scope: Mapping[str, Type], variant: str = ""
+    declared: Declared | Metric,
+    name: str,
+    body: Node,
+    scope: Mapping[str, Type],
+    variant: str = "",
+    variants: Mapping[str, Type] = {},
 ) -> Metric:
-    """A helper metric that holds one part of a formula; it shows under its parent's name."""
+    """A helper metric that holds one part of a formula; it shows under its parent's name.
+
+    ``variant``: the set whose rungs it has one value each for. ``variants``: the sets over which
+    the part itself may reduce.
+    """
     words = next((n.words for n in _results(body) if isinstance(n, Text)), ())
-    tree, found = Checker(scope).check(body, words)
+    tree, found = Checker(scope, variants).check(body, words)
     unit = parse_unit(dimension_text(found.dimension))
     entry = MetricEntry(
         label=f"Part of {declared.entry.label}", unit=unit.text, why=declared.entry.why,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 
 from planner.errors import Problem, nearest, one_of
-from planner.expr.check import GROUP, PLAN, Type
+from planner.expr.check import CASE, PLAN, Type
 from planner.metric_files import MetricEntry, TableEntry, VariantEntry
 from planner.yamlfile import Key, YamlFile
 
@@ -15,23 +15,47 @@ def variant_problems(
     name: str,
     entry: VariantEntry,
     fields: Mapping[str, Type],
-    metrics: Container[str],
+    metrics: Mapping[str, Type],
+    reach: Mapping[str, Container[str]],
     tables: Mapping[str, TableEntry],
 ) -> Iterator[Problem]:
-    """What is wrong with one set of variants. ``fields``: inputs with their types."""
+    """What is wrong with one set of variants.
+
+    ``fields``, ``metrics``: with their types; ``reach``: what each metric depends on.
+    """
     key: Key = ("variants", name)
-    kind = fields.get(entry.replaces)
-    if kind is None:
-        hint = nearest(entry.replaces, fields)
-        yield file.problem((*key, "replaces"), "an input", f"'{entry.replaces}'", hint)
-    elif kind.kind != "number" or kind.grain == GROUP:
-        found = f"'{entry.replaces}'"
-        yield file.problem((*key, "replaces"), "an input with one number per case or plan", found)
+    for index, replaced in enumerate(entry.replaces):
+        place: Key = (*key, "replaces", *((index,) if len(entry.replaces) > 1 else ()))
+        yield from _input_problems(file, place, replaced, fields)
+    for replaced, metric in entry.follows.items():
+        place = (*key, "follows", replaced)
+        yield from _input_problems(file, place, replaced, fields)
+        wanted, found = fields.get(replaced), metrics.get(metric)
+        if replaced in entry.replaces:
+            yield file.problem(place, "an input that is not replaced", f"'{replaced}'")
+        elif found is None:
+            yield file.problem(place, "a metric", f"'{metric}'", nearest(metric, metrics))
+        elif wanted and (found.dimension, found.kind) != (wanted.dimension, wanted.kind):
+            yield file.problem(place, f"a metric that gives {wanted}", f"'{metric}', {found}")
+        elif found.grain not in (PLAN, CASE):
+            yield file.problem(place, "a metric with one value per case or plan", f"'{metric}'")
+        elif replaced in reach.get(metric, ()):
+            yield file.problem(place, f"a metric that does not need {replaced}", f"'{metric}'")
     for index, shown in enumerate(entry.shows):
         if shown not in metrics:
             yield file.problem((*key, "shows", index), "a metric", f"'{shown}'")
     if entry.table not in tables:
         yield file.problem((*key, "table"), one_of(tables), f"'{entry.table}'")
+
+
+def _input_problems(
+    file: YamlFile, key: Key, name: str, fields: Mapping[str, Type]
+) -> Iterator[Problem]:
+    kind = fields.get(name)
+    if kind is None:
+        yield file.problem(key, "an input", f"'{name}'", nearest(name, fields))
+    elif kind.kind == "choice" or kind.grain not in (PLAN, CASE):
+        yield file.problem(key, "an input with one number per case or plan", f"'{name}'")
 
 
 def result_problem(entry: MetricEntry, found: Type) -> tuple[str, str] | None:

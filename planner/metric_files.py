@@ -6,7 +6,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictStr,
+    field_serializer,
+    model_validator,
+)
 
 from planner import yamlfile
 from planner.figures import Part, Texts, listed, read_record, refusal
@@ -114,15 +122,65 @@ class TableEntry(Part):
     answers: StrictStr
 
 
+OWN = "own"
+"""A value of a rung that leaves the case its own."""
+
+RungValue = Finite | Literal["own"]
+Rung = RungValue | Annotated[tuple[RungValue, ...], BeforeValidator(listed)]
+
+
 class VariantEntry(Part):
-    """Child cases in which one input is replaced by each value of a list."""
+    """Child cases in which inputs are replaced by the values of each rung.
+
+    A rung is one value, which all ``replaces`` take, or a value for each of them; ``own`` keeps
+    what the case has. ``names`` stand for the values where people read. ``follows`` names inputs
+    that take the value of a metric of the child case, such as a context limit that follows from
+    replaced lengths.
+    """
 
     label: StrictStr
     table: StrictStr
-    replaces: StrictStr
-    default: Annotated[tuple[Finite, ...], BeforeValidator(listed), Field(min_length=1)]
+    replaces: Annotated[Texts, Field(min_length=1)]
+    default: Annotated[tuple[Rung, ...], BeforeValidator(listed), Field(min_length=1)]
+    names: Texts = ()
+    follows: dict[StrictStr, StrictStr] = Field(default_factory=dict)
     meaning: StrictStr
     shows: Texts
+
+    @model_validator(mode="after")
+    def _rungs_fit(self) -> VariantEntry:
+        wanted = len(self.replaces)
+        for index, rung in enumerate(self.default):
+            if isinstance(rung, tuple) and len(rung) != wanted:
+                expected = f"one value, or {wanted} as under replaces"
+                raise refusal(expected, f"{len(rung)} values", "", ("default", index))
+        if self.names and len(self.names) != len(self.default):
+            expected = f"{len(self.default)} names, as many as rungs"
+            raise refusal(expected, f"{len(self.names)}", "", ("names",))
+        again = next((n for i, n in enumerate(self.replaces) if n in self.replaces[:i]), None)
+        if again is not None:
+            raise refusal("each input once", f"'{again}' again", "", ("replaces",))
+        return self
+
+    @field_serializer("replaces")
+    def _one_as_text(self, value: tuple[str, ...]) -> str | tuple[str, ...]:
+        """A plan with one input a set is saved as releases before this one read it."""
+        return value[0] if len(value) == 1 else value
+
+    @property
+    def first(self) -> str:
+        """The input whose unit the rungs are read in."""
+        return self.replaces[0]
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Every input that a child case may have otherwise than its parent."""
+        return (*self.replaces, *self.follows)
+
+    def rungs(self) -> tuple[tuple[float, ...], ...]:
+        """The default: a row a rung, a value an input, NaN where the case keeps its own."""
+        rows = (r if isinstance(r, tuple) else (r,) * len(self.replaces) for r in self.default)
+        return tuple(tuple(float("nan") if v == OWN else float(v) for v in row) for row in rows)
 
 
 class SourceEntry(Part):

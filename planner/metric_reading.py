@@ -38,6 +38,22 @@ _PART = re.compile(r"_(part|cut)[0-9]+$")  # the helper metrics of a formula are
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 
+def reached(
+    metrics: Mapping[str, Metric], variants: Mapping[str, VariantEntry]
+) -> dict[str, frozenset[str]]:
+    """Everything that each metric depends on, directly or not, itself included.
+
+    What reduces a set of variants depends on the metrics that inputs of the set follow, too.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for name, metric in metrics.items():  # in evaluation order
+        below = frozenset(metric.needs)
+        if metric.variant:
+            below |= frozenset(variants[metric.variant].follows.values())
+        found[name] = below.union(*(found.get(n, frozenset()) for n in below)) | {name}
+    return found
+
+
 class Reading:
     """Collects the blocks of all files, then checks them as one."""
 
@@ -132,10 +148,17 @@ class Reading:
         checking = _Checking(self)
         checking.run()
         inputs = {name: checking.scope[name] for name in self.fields}
+        types = {n: checking.scope.get(n, Type("number", missing=True)) for n in self.declared}
         for name, variant in self.variants.items():
             file = self.files["variants", name]
             self.problems += variant_problems(
-                file, name, variant, inputs, self.declared, self.tables
+                file,
+                name,
+                variant,
+                inputs,
+                types,
+                reached(checking.done, self.variants),
+                self.tables,
             )
         for declared in self.declared.values():
             if declared.table not in self.tables and declared.entry.table:
@@ -157,9 +180,7 @@ class _Checking:
         for name, constant in reading.constants.items():
             self.scope[name] = constant_type(constant)
         self.variants = {
-            n: self.scope[v.replaces]
-            for n, v in reading.variants.items()
-            if v.replaces in self.scope
+            n: self.scope[v.first] for n, v in reading.variants.items() if v.first in self.scope
         }
         self.failed: set[str] = set()
 
@@ -202,7 +223,9 @@ class _Checking:
     def _check(self, declared: Declared) -> None:
         entry = declared.entry
         text, raw = formula_of(entry)
-        for needed in names(raw):
+        used = names(raw)
+        sets = [self.reading.variants[n] for n in used if n in self.reading.variants]
+        for needed in [*used, *(metric for one in sets for metric in one.follows.values())]:
             if needed in self.reading.declared:
                 self.metric(needed)
                 if needed in self.failed:

@@ -24,12 +24,22 @@ from planner.metric_files import (
     VariantEntry,
     read_metrics_file,
 )
-from planner.metric_reading import Reading
+from planner.metric_reading import Reading, reached
 from planner.resources import metrics_dir
 from planner.units import dimension_text
 from planner.yamlfile import YamlFile
 
 __all__ = ["SLOTS", "Declared", "Metric", "MetricSet", "examples", "formula_of", "make_part"]
+
+ANSWERS = "answers.yaml"
+"""The built-in file that only plans with ``answers: true`` take."""
+
+
+def built_in(answers: bool) -> list[tuple[Path, str]]:
+    """The built-in files with their names in messages, in the order in which they are read."""
+    plain = sorted(p for p in metrics_dir().glob("*.yaml") if p.name != ANSWERS)
+    found = [*plain, metrics_dir() / ANSWERS] if answers else plain
+    return [(path, f"metrics/{path.name}") for path in found]
 
 
 @dataclass(frozen=True)
@@ -44,13 +54,16 @@ class MetricSet:
     replaced: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, user_files: Sequence[Path] = ()) -> MetricSet:
+    def load(cls, user_files: Sequence[Path] = (), answers: bool = False) -> MetricSet:
         """The built-in metrics and a user's files, checked together.
+
+        ``answers``: with the ladders that say what would make a case fit. They replace inputs
+        that nearly everything follows from, so only plans that ask for them carry them.
 
         Raises:
             InputError: every problem of every file: shape, names, arity, units, cycles.
         """
-        files = [(p, f"metrics/{p.name}") for p in sorted(metrics_dir().glob("*.yaml"))]
+        files = built_in(answers)
         return cls.read([*files, *((path, str(path)) for path in user_files)], len(files))
 
     @classmethod
@@ -111,11 +124,7 @@ class MetricSet:
     @cached_property
     def reach(self) -> dict[str, frozenset[str]]:
         """Everything that each metric depends on, directly or not, itself included."""
-        found: dict[str, frozenset[str]] = {}
-        for name, metric in self.metrics.items():
-            below = frozenset(metric.needs)
-            found[name] = below.union(*(found.get(n, frozenset()) for n in below)) | {name}
-        return found
+        return reached(self.metrics, self.variants)
 
     def depends(self, name: str, on: str) -> bool:
         """Whether ``name`` is ``on`` or depends on it."""

@@ -140,7 +140,7 @@ def plan(
         InputError: bad input of any kind, every problem with its place.
     """
     file, entry = read_scenario(Path(scenario), settings)
-    declared = MetricSet.load([Path(m) for m in metrics])
+    declared = MetricSet.load([Path(m) for m in metrics], entry.asks)
     inputs = resolve(file, entry, Catalog.open([Path(c) for c in catalogs]), declared)
     return compute(inputs, declared)
 

@@ -53,7 +53,8 @@ def document(plan: Plan) -> dict[str, Any]:
         ],
         "dropped": dict(inputs.dropped),
         "assumptions": {n: v if v == v else None for n, v in inputs.plan.items()},
-        "ladders": {n: list(v) for n, v in inputs.ladders.items()},
+        "ladders": {n: _rungs(v) for n, v in inputs.ladders.items()},
+        **({"rungs": {n: list(v) for n, v in inputs.rungs.items()}} if inputs.rungs else {}),
         "facts": _nested({k: {n: _fact(f) for n, f in v.items()} for k, v in inputs.facts.items()}),
         "groups": {m: [_group(g) for g in groups] for m, groups in inputs.groups.items()},
         "labels": _nested(dict(inputs.labels)),
@@ -91,6 +92,13 @@ def _nested(table: Mapping[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
 
 def _flat(nested: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Any]:
     return {(kind, word): value for kind, words in nested.items() for word, value in words.items()}
+
+
+def _rungs(rungs: Any) -> Any:
+    """Rungs as plain data; None keeps the case's own value."""
+    if isinstance(rungs, tuple):
+        return [_rungs(one) for one in rungs]
+    return None if rungs != rungs else rungs
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
@@ -218,9 +226,10 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
     inputs = Inputs(
         doc["scenario"], doc["scenario_file"], tuple(Case(**case) for case in doc["cases"]),
         doc["dropped"], _numbers(doc["assumptions"]),
-        {n: tuple(v) for n, v in doc["ladders"].items()}, facts, groups,
+        {n: _read_rungs(v) for n, v in doc["ladders"].items()}, facts, groups,
         {n: _origin(o) for n, o in doc["origins"].items()}, _flat(doc["labels"]),
         {k: {n: Source(**s) for n, s in v.items()} for k, v in _flat(doc["sources"]).items()},
+        {n: tuple(str(w) for w in v) for n, v in doc.get("rungs", {}).items()},
     )  # fmt: skip
     saved = {m: _column(v, metrics.type_of(m)) for m, v in doc["values"].items()}
     cases, stages = len(inputs.cases), inputs.stages
@@ -228,10 +237,26 @@ def _from_document(doc: Mapping[str, Any], name: str) -> Plan:
     for metric, column in saved.items():
         if column.shape != shapes[metrics.type_of(metric).grain]:
             raise ValueError(f"'{metric}' has {column.shape} values")
+    _check_rungs(inputs, metrics)
     variants = {n: np.asarray(v, dtype=np.float64) for n, v in inputs.ladders.items()}
     plan = Plan(inputs, metrics, Columns(metrics, inputs.columns(metrics), variants, saved))
     found = tuple(actual.read(one, plan) for one in doc.get("actual", ()))
     return actual.with_actual(plan, found)
+
+
+def _read_rungs(data: Any) -> Any:
+    if isinstance(data, list):
+        return tuple(_read_rungs(one) for one in data)
+    return float("nan") if data is None else float(data)
+
+
+def _check_rungs(inputs: Inputs, metrics: MetricSet) -> None:
+    for name, rungs in inputs.ladders.items():
+        widths = {len(r) if isinstance(r, tuple) else 1 for r in rungs}
+        if widths - {1, len(metrics.variants[name].replaces)} or len(widths) != 1:
+            raise ValueError(f"rungs of '{name}' do not suit its inputs")
+        if len(inputs.rungs.get(name, rungs)) != len(rungs):
+            raise ValueError(f"rungs of '{name}' and their names differ in number")
 
 
 def _check_scenario(scenario: Mapping[str, Any]) -> None:

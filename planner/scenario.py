@@ -19,6 +19,7 @@ from planner.figures import (
 from planner.inputs import DROPS, Case, Inputs, Origin, Source, sources_of
 from planner.metric_files import FieldEntry
 from planner.metrics import MetricSet
+from planner.rungs import Rungs
 from planner.scenario_file import LayoutEntry, PrecisionEntry, ScenarioEntry
 from planner.units import UnitError, parse_quantity, quantity_words
 from planner.yamlfile import Key, YamlFile
@@ -61,14 +62,15 @@ class _Resolving:
             "batch": self.numbers("batch", ("batches",), entry.batches),
         }
         plan = self.plan_values(engine)
-        ladders = {n: self.ladder(n) for n in self.metrics.variants}
+        rungs = Rungs(self)
+        ladders = {n: rungs.ladder(n) for n in self.metrics.variants}
         self.case_origins()
         if self.problems:
             raise InputError(self.problems)
         cases, dropped = self.cross(models, gpus, axes)
         return Inputs(
             entry.model_dump(mode="json"), Path(self.file.name).name, tuple(cases), dropped, plan,
-            ladders, self.facts, self.groups, self.origins, self.labels, self.sources,
+            ladders, self.facts, self.groups, self.origins, self.labels, self.sources, rungs.names,
         )  # fmt: skip
 
     def look_up(self, kind: str, word: str, key: Key) -> str:
@@ -248,15 +250,6 @@ class _Resolving:
             self.problems.append(self.file.problem(key, one_of(words), shown(value), hint))
             return 0.0
         return self.quantity(name, value, key)
-
-    def ladder(self, name: str) -> tuple[float, ...]:
-        variant = self.metrics.variants[name]
-        given = getattr(self.entry, name, ())
-        if not given:
-            self.origins[name] = Origin("default", "metrics file", note=variant.meaning)
-            return tuple(float(v) for v in variant.default)
-        self.origins[name] = Origin("given", self.place((name,)))
-        return tuple(self.numbers(variant.replaces, (name,), given))
 
     def case_origins(self) -> None:
         keys = {**self.layout_keys(), "context": "contexts", "batch": "batches",

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictStr
 
 from planner import yamlfile
 from planner.errors import InputError, Problem, Span
@@ -64,6 +64,16 @@ class WorkloadEntry(Part):
     output: Any
 
 
+class MixEntry(Part):
+    """A share of the requests and their shape."""
+
+    name: StrictStr | None = None
+    share: Any
+    cached: Any = "0 tokens"
+    prompt: Any
+    output: Any
+
+
 class ScenarioEntry(Part):
     """A scenario file: lists that are combined, and the assumptions of the whole plan."""
 
@@ -83,6 +93,13 @@ class ScenarioEntry(Part):
     batches: Values
     assumptions: dict[StrictStr, Any] = Field(default_factory=dict)
     context_ladder: Annotated[tuple[Any, ...], BeforeValidator(listed)] = ()
+    answers: StrictBool = False
+    mix: Annotated[tuple[MixEntry, ...], BeforeValidator(_rows)] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether the plan takes the metrics that say what would make a case fit."""
+        return self.answers or bool(self.mix)
 
 
 # ---- reading -----------------------------------------------------------------------------------

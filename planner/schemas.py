@@ -89,7 +89,7 @@ def _written(metrics: MetricSet, name: str, entry: FieldEntry) -> dict[str, Any]
 
 def _assumptions() -> dict[str, Any]:
     """The values of the whole plan that a scenario may set, with what they mean."""
-    metrics = MetricSet.load()
+    metrics = MetricSet.load(answers=True)
     return {
         name: {
             "description": f"{entry.label}. {entry.meaning}",

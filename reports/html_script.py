@@ -51,6 +51,7 @@ def _data(live: Live) -> dict[str, Any]:
         "follows": live.follows,
         "absent": live.absent,
         "bounded": live.bounded,
+        "unfit": live.unfit,
         "bound": live.bound if math.isfinite(live.bound) else None,
         "constants": live.constants,
         "controls": [

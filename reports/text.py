@@ -75,8 +75,7 @@ def _section(writer: _Writer, section: Section, part: Table | Ladder | None) -> 
         for grid, also in ladder.distinct():
             column = grid.columns[0]
             unit = f", {column.unit}" if column.unit else ""
-            across = say(f", by {ladder.rung_label.lower()} ({ladder.rung_unit})")
-            writer.line(f"{grid.caption}{unit}{across}")
+            writer.line(f"{grid.caption}{unit}, {ladder.across}")
             writer.table(grid, units=False)
             if also:
                 writer.line(also, "muted")

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from planner.metric_files import OWN
 from reports import numbers
 from reports.text_find import find
 from reports.view import Column, Ladder, Table, Value, View, machine_name
@@ -68,16 +69,18 @@ def _ladder_records(view: View, ladder: Ladder) -> Iterator[list[Value]]:
     heads = [
         machine_name(g.columns[0].name, g.columns[0].machine_unit) for g in ladder.grids
     ]  # fmt: skip
-    at = machine_name(f"{ladder.replaces}_at_rung", ladder.machine_unit)
-    yield ["case", *_key_names(view), at, *heads]
+    at = [machine_name(f"{one.name}_at_rung", one.machine_unit) for one in ladder.inputs]
+    yield ["case", *_key_names(view), *(["rung"] if ladder.names else []), *at, *heads]
     places = [rows_of_cases(grid) for grid in ladder.grids]
     for number, case in enumerate(view.cases):
-        for rung, value in enumerate(ladder.rungs):
+        for rung in range(len(ladder.rungs)):
+            values = [OWN if v.values[rung] is None else v.values[rung] for v in ladder.inputs]
+            name = [ladder.names[rung]] if ladder.names else []
             cells = [
                 _cell(grid.columns[rung], place[number][0])
                 for grid, place in zip(ladder.grids, places, strict=True)
             ]
-            yield [case.id, *(v for _, v in case.keys), value, *cells]
+            yield [case.id, *(v for _, v in case.keys), *name, *values, *cells]
 
 
 def _key_names(view: View) -> list[str]:

@@ -26,8 +26,8 @@ class _Line:
     hang: int = 2
 
     def wrapped(self, width: int) -> Iterator[str]:
-        """The line, broken to the width; a deep level leaves two thirds of it for the text."""
-        inset = (INDENT * self.level)[: width // 3]
+        """The line, broken to the width; a deep level leaves three quarters of it for the text."""
+        inset = (INDENT * self.level)[: width // 4]
         return wrapped(inset + self.text, width, inset + " " * self.hang)
 
 

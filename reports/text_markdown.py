@@ -41,8 +41,11 @@ def _md_section(section: Section) -> list[str]:
         lines += [f"### {_md(ladder.label)}", ""]
         for grid, also in ladder.distinct():
             unit = f", {grid.columns[0].unit}" if grid.columns[0].unit else ""
-            across = say(f", by {ladder.rung_label.lower()} ({ladder.rung_unit})")
-            lines += [_md(f"{grid.caption}{unit}{across}"), "", *_md_table(grid, units=False)]
+            lines += [
+                _md(f"{grid.caption}{unit}, {ladder.across}"),
+                "",
+                *_md_table(grid, units=False),
+            ]
             if also:
                 lines += [_md(also), ""]
     return lines

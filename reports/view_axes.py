@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -208,20 +208,20 @@ class Axes:
 
     # ---- rows ----------------------------------------------------------------------------------
 
-    def reached(self, names: Iterable[str], without: str = "") -> Reached:
-        """The case inputs and catalog kinds that metrics depend on, one input left out."""
+    def reached(self, names: Iterable[str], without: Collection[str] = ()) -> Reached:
+        """The case inputs and catalog kinds that metrics depend on, some inputs left out."""
         fields = self.plan.metrics.fields
         found: set[str] = set()
         for name in names:
             for below in self.plan.metrics.reach.get(name, frozenset({name})):
-                if below in fields and below != without:
+                if below in fields and below not in without:
                     entity = fields[below].entity
                     found.add(
                         below if entity == "case" else "model" if entity == "group" else entity
                     )
         return frozenset(found)
 
-    def rows(self, names: Iterable[str], without: str = "") -> list[Row]:
+    def rows(self, names: Iterable[str], without: Collection[str] = ()) -> list[Row]:
         """A row per set of cases that the metrics can tell apart, in the order of the cases."""
         reached = self.reached(names, without)
         together: dict[tuple[object, ...], list[int]] = {}

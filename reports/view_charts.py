@@ -257,7 +257,7 @@ class Charts:
 
     def _lines(self, ladder: str, name: str, across: str) -> tuple[tuple[Line, ...], str]:
         """A line per row, up to what its model was published for; and what all have in common."""
-        rows = self.axes.rows([name], without=self.metrics.variants[ladder].replaces)
+        rows = self.axes.rows([name], self.metrics.variants[ladder].moved)
         first_parts = len({row.key[0] for row in rows})
         shown = rows
         if len(rows) > CHART_LINES:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from planner.facts import Fact
 from planner.inputs import Origin
+from planner.metric_files import OWN
 from planner.places import in_words
 from planner.planning import Plan
 from reports import numbers
@@ -46,9 +47,9 @@ class Facts:
         found = [self._assumption(n, self._of_plan(n), n) for n in plan]
         found += [self._assumption(n, self._of_cases(n), n) for n in cases]
         for name in ladders:
-            replaced = self.metrics.variants[name].replaces
-            text = self._shown(replaced, self.plan.inputs.ladders[name])
-            found.append(self._assumption(name, text, replaced))
+            found.append(
+                self._assumption(name, self._rungs(name), self.metrics.variants[name].first)
+            )
         return tuple(found)
 
     def _is_chosen(self, name: str) -> bool:
@@ -72,25 +73,51 @@ class Facts:
         factor, _, _, kind = input_display(self.metrics, name)
         return "; ".join(text_of(v / factor, kind) for v in values)
 
+    def _rungs(self, name: str) -> str:
+        """The rungs of a set of variants, each with its name if it has one."""
+        replaces, rungs = self.metrics.variants[name].replaces, self.plan.inputs.ladders[name]
+        rows = [rung if isinstance(rung, tuple) else (rung,) for rung in rungs]
+        texts = [
+            " / ".join(self._rung(one, value) for one, value in zip(replaces, row, strict=False))
+            for row in rows
+        ]
+        names = self.plan.inputs.rungs.get(name)
+        if names:
+            texts = [f"{clean(word)}: {text}" for word, text in zip(names, texts, strict=True)]
+        return "; ".join(texts)
+
+    def _each(self, name: str) -> str:
+        """What the values of one rung are, where it has several."""
+        replaces = self.metrics.variants[name].replaces
+        if len(replaces) == 1:
+            return ""
+        units = (input_display(self.metrics, one)[1] for one in replaces)
+        words = [
+            clean(self.metrics.label_of(one)) + (f" ({unit})" if unit else "")
+            for one, unit in zip(replaces, units, strict=True)
+        ]
+        return say(f". Each: {' / '.join(words)}")
+
+    def _rung(self, name: str, value: float) -> str:
+        return OWN if value != value else self._shown(name, [value])
+
     def _assumption(self, name: str, text: str, unit_of: str) -> Assumption:
         origin = self.plan.inputs.origins.get(name, _NO_ORIGIN)
         variant = self.metrics.variants.get(name)
         entry = self.metrics.fields.get(name)
         label = variant.label if variant else self.metrics.label_of(name)
         meaning = variant.meaning if variant else entry.meaning if entry else ""
+        several = variant is not None and len(variant.replaces) > 1
+        unit = "" if several else input_display(self.metrics, unit_of)[1]
+        each = self._each(name) if variant else ""
+        note = say(clean(origin.note)) + each if origin.note else ""
         engine = next(word for kind, word in self.plan.inputs.facts if kind == "engine")
         return Assumption(
-            name,
-            clean(label),
-            text,
-            input_display(self.metrics, unit_of)[1],
-            called(origin.kind),
+            name, clean(label), text, unit, called(origin.kind),
             called(place_words(origin.where)),
             self.sources.of_ids("engine", engine, origin.sources),
-            called(clean(origin.confidence)),
-            say(clean(origin.note)),
-            clean(meaning),
-        )
+            called(clean(origin.confidence)), note, clean(meaning) + each,
+        )  # fmt: skip
 
     # ---- catalog facts -------------------------------------------------------------------------
 

@@ -161,25 +161,46 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class RungInput:
+    """An input that rungs replace: its values in display units, None for the case's own."""
+
+    name: str
+    machine_unit: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ladder:
     """One set of variants: a grid per metric, a row per case (as far as told apart), rungs across.
 
     Attributes:
         name: the name of the set of variants.
-        replaces: the input that the rungs replace.
-        rungs: its values in display units; ``rung_unit`` and ``machine_unit`` are their units.
+        rung_label: what the headings of the grids are, with ``rung_unit`` as their unit.
+        inputs: what the rungs replace, each with its values.
         grids: tables called ``ladder.metric`` whose columns are the rungs.
+        names: short names of the rungs, where they have any.
     """
 
     name: str
     label: str
     meaning: str
-    replaces: str
     rung_label: str
     rung_unit: str
-    machine_unit: str
-    rungs: tuple[float, ...]
+    inputs: tuple[RungInput, ...]
     grids: tuple[Table, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def rungs(self) -> tuple[float | None, ...]:
+        """The values of the first input."""
+        return self.inputs[0].values
+
+    @property
+    def across(self) -> str:
+        """What the columns of the grids stand for."""
+        if self.names:
+            return say(f"by rung of the {self.label}")
+        return say(f"by {self.rung_label.lower()} ({self.rung_unit})")
 
     def distinct(self) -> list[tuple[Table, str]]:
         """The grids that differ, each with a remark on those that show the same numbers."""

@@ -33,6 +33,11 @@ LAYOUT: dict[str, tuple[str, ...]] = {
         "memory_requested", "memory_outside", "weight_bytes", "weights_linear", "weights_experts",
         "weights_wide", "rank_concurrency", "rank_batch", "ledger_gap",
     ),
+    "answers": (
+        "smallest_change", "smallest_tp", "widest_weights", "most_batched_tokens",
+        "fp8_concurrency", "safe_max_num_seqs", "requests_at_risk", "mix_concurrency",
+        "prefix_concurrency", "mix_reserved",
+    ),
     "ledger": (
         "activation_peak", "logits_peak", "layers_peak", "expert_workspace", "kept_bytes",
         "activation_first", "runtime_gpu", "graphs_gpu", "step_tokens", "running_requests",
@@ -56,6 +61,7 @@ LAYOUT: dict[str, tuple[str, ...]] = {
         "weight_width", "peak_compute", "kv_unbounded_gpu", "kv_read_bounded_gpu",
     ),
     "ladder": (),
+    "what_if": (),
     "checks": (),
     "user": (),
 }  # fmt: skip
@@ -82,11 +88,15 @@ STEPS: frozenset[str] = frozenset((
     "overhead_itemised", "small_card", "attention_width", "dense_width", "expert_width",
     "expert_inner", "inner_tile", "on_hopper", "packed", "kind_own_block", "packed_bytes",
     "dense_layers", "stage_dense_layers", "stage_moe_before", "stage_dense_before",
+    "request_tokens", "layout_allowed", "least_tp", "most_tp", "fp8_rungs", "fp8_fits",
+    "usable_quotient", "request_part", "mix_within_limit", "mix_part", "prefix_shared",
+    "prefix_blocks", "whole_blocks", "prefix_part", "own_part", "prefix_gap", "prefix_quotient",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
 SUMMARY: tuple[str, ...] = (
-    "verdict", "max_concurrency", "binding", "memory_spare", "longest_context", "b_star_kv",
+    "verdict", "max_concurrency", "binding", "memory_spare", "smallest_change", "longest_context",
+    "b_star_kv",
     "b_star_compute", "kv_per_token", "read_to_stored",
 )  # fmt: skip
 """The main table: the answer, the room, what binds, and the figures that explain it."""
@@ -143,6 +153,8 @@ APPLIES_NOT: dict[str, tuple[str, float | str]] = {
         ("overhead_itemised", 0.0),
     ),
     "expert_padding": ("engine_pads_experts", 0.0),
+    "most_batched_tokens": ("overhead_itemised", 0.0),
+    "prefix_concurrency": ("shared_prefix", 0.0),
 }
 """Metric: another column and the value of it at which the metric does not apply to a row.
 
@@ -151,8 +163,11 @@ case. Figures of stages and ranks that apply to no case of a plan are left out.
 """
 
 LEFT_OUT = frozenset(("pp", "dp", "groups_rule", "engine_token_line", "overhead_itemised",
-                      "engine_pads_experts"))  # fmt: skip
+                      "engine_pads_experts", "shared_prefix"))  # fmt: skip
 """What a figure depends on that is left out where it applies to no case of a plan."""
+
+RUNG_APPLIES = {"tp": "layout_allowed"}
+"""Replaced input: the metric that is false where a rung makes no sense for a case."""
 
 NEVER_SHOWN = "no_threshold"
 """The constant that stands for "no bound" inside formulas; a cell that holds it does not apply."""

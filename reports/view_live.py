@@ -16,7 +16,7 @@ from planner.metric_files import VariantEntry
 from planner.metrics import Metric, MetricSet, formula_of
 from planner.offers import CHOSEN, Offer
 from planner.planning import Plan
-from reports.view_layout import APPLIES_NOT, NEVER_SHOWN
+from reports.view_layout import APPLIES_NOT, NEVER_SHOWN, RUNG_APPLIES
 from reports.view_units import clean, input_display, metric_display
 from reports.words import ENGLISH, called, language, say, term
 
@@ -110,6 +110,7 @@ class Live:
     absent: Mapping[str, tuple[str, float | str]]
     bounded: tuple[str, ...]
     bound: float
+    unfit: Mapping[str, str]
     constants: Mapping[str, str]
     controls: tuple[Control, ...]
     entries: tuple[Entry, ...]
@@ -132,6 +133,7 @@ def live_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> Liv
         absent={n: rule for n, rule in APPLIES_NOT.items() if _is_known(metrics, n, rule[0])},
         bounded=tuple(m.name for m in metrics.metrics.values() if _is_bounded(metrics, m)),
         bound=bound.value if bound else float("inf"),
+        unfit={n: m for n, m in RUNG_APPLIES.items() if m in metrics.metrics},
         constants={n: metrics.unit_of(n) for n in metrics.constants},
         controls=_controls(plan, offered or {}),
         entries=tuple(_entries(plan, offered or {})),
@@ -170,7 +172,7 @@ def _words(plan: Plan) -> dict[str, str]:
 
 
 def _moves(metrics: MetricSet, variant: VariantEntry, name: str) -> bool:
-    return metrics.depends(name, variant.replaces)
+    return any(metrics.depends(name, one) for one in variant.moved)
 
 
 def _is_part(metrics: MetricSet, name: str) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.engine import Array
+from planner.engine import Array, by_input
 from planner.expr.check import CASE, GROUP, PLAN, STAGE, STAGE_GROUP, Type
 from planner.facts import GroupFacts
+from planner.metric_files import OWN
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan
 from reports import numbers
@@ -19,6 +20,7 @@ from reports.view_grid import (
     Kind,
     Ladder,
     Row,
+    RungInput,
     Table,
     Value,
     text_of,
@@ -29,6 +31,7 @@ from reports.view_layout import (
     LEFT_OUT,
     NEVER_SHOWN,
     ON_TILES,
+    RUNG_APPLIES,
     STEPS,
     SUMMARY,
 )
@@ -46,6 +49,7 @@ from reports.words import called, say, term
 
 _KEEP = frozenset(SUMMARY[:3])  # the answer stays a column even where it is the same in all rows
 _FOLD_FROM = 3
+_UNFIT = term("A dash stands where the size does not suit the model or the host.")
 _BEYOND = term("A dash stands where the model was not published for such a context.")
 
 
@@ -188,34 +192,51 @@ class Tables:
     def ladder(self, name: str) -> Ladder:
         """A set of variants as one grid per metric."""
         variant = self.metrics.variants[name]
-        values = self.plan.columns.variant_values[name]
-        factor, unit, machine, _ = input_display(self.metrics, variant.replaces)
-        rungs = tuple((values / factor).tolist())
-        grids = tuple(self._grid(name, shown, rungs) for shown in variant.shows)
+        values = by_input(variant, self.plan.columns.variant_values[name])
+        names = tuple(clean(one) for one in self.plan.inputs.rungs.get(name, ()))
+        inputs = tuple(self._rungs(one, rungs) for one, rungs in values.items())
+        heads = names or tuple(_rung(value) for value in inputs[0].values)
+        label = variant.label if names else self.metrics.label_of(variant.first)
         return Ladder(
-            name, clean(variant.label), clean(variant.meaning), variant.replaces,
-            clean(self.metrics.label_of(variant.replaces)), unit, machine, rungs, grids,
+            name, clean(variant.label), clean(variant.meaning), clean(label),
+            input_display(self.metrics, variant.first)[1], inputs,
+            tuple(self._grid(name, shown, heads) for shown in variant.shows), names,
         )  # fmt: skip
 
-    def _grid(self, ladder: str, shown: str, rungs: Sequence[float]) -> Table:
+    def _rungs(self, name: str, values: Array) -> RungInput:
+        factor, _, machine, _ = input_display(self.metrics, name)
+        shown = (values / factor).tolist()
+        return RungInput(name, machine, tuple(None if v != v else v for v in shown))
+
+    def _grid(self, ladder: str, shown: str, rungs: Sequence[str]) -> Table:
         metric = self.metrics.metrics[shown]
         variant = self.metrics.variants[ladder]
-        rows = self.axes.rows([shown, "max_context"], without=variant.replaces)
+        tests = [RUNG_APPLIES[n] for n in variant.replaces if n in RUNG_APPLIES]
+        used = [n for n in (*tests, *variant.follows.values()) if n in self.metrics.metrics]
+        rows = self.axes.rows([shown, "max_context", *used], self._replaced(ladder))
         picks = np.asarray([row.cases[0] for row in rows])
         grid = self._child(ladder, shown, picks)
-        beyond = self._beyond(ladder, picks)
+        beyond, unfit = self._beyond(ladder, picks), self._unfit(ladder, picks)
+        absent = beyond | unfit
         columns = [
-            self._made(metric, grid[i], frozenset(np.flatnonzero(beyond[i]).tolist()), i)
+            self._made(metric, grid[i], frozenset(np.flatnonzero(absent[i]).tolist()), i)
             for i in range(len(rungs))
         ]
         every = [v for c in columns for i, v in enumerate(c.values) if i not in c.absent]
         decimals = column_decimals(every, columns[0].kind)
         named = tuple(
-            replace(column, label=_rung(rung), decimals=decimals)
+            replace(column, label=rung, decimals=decimals)
             for column, rung in zip(columns, rungs, strict=True)
         )
-        note = say(_BEYOND) if beyond.any() else ""
+        note = " ".join([say(_BEYOND)] * bool(beyond.any()) + [say(_UNFIT)] * bool(unfit.any()))
         return Table(f"{ladder}.{shown}", clean(metric.label), named, tuple(rows), note=note)
+
+    def _replaced(self, ladder: str) -> frozenset[str]:
+        """Inputs that every rung replaces, so that they tell no rows apart."""
+        variant = self.metrics.variants[ladder]
+        values = by_input(variant, self.plan.columns.variant_values[ladder])
+        whole = {name for name, rungs in values.items() if not np.isnan(rungs).any()}
+        return frozenset({*whole, *variant.follows} if len(whole) == len(values) else whole)
 
     def _child(self, ladder: str, name: str, picks: Array) -> Array:
         """A column of the variants as ``(rungs, rows)``."""
@@ -226,12 +247,21 @@ class Tables:
 
     def _beyond(self, ladder: str, picks: Array) -> Array:
         """Where a variant's context passes what the model was published for."""
-        replaced = self.metrics.variants[ladder].replaces
-        across = "context" if replaced == "context" else "context_start"
+        variant = self.metrics.variants[ladder]
+        across = "context" if "context" in variant.moved else "context_start"
         if across not in self.metrics.metrics and across not in self.metrics.fields:
             return np.zeros((len(self.plan.columns.variant_values[ladder]), len(picks)), bool)
         at = self._child(ladder, across, picks).astype(float)
         return at > self._child(ladder, "max_context", picks).astype(float)
+
+    def _unfit(self, ladder: str, picks: Array) -> Array:
+        """Where a rung makes no sense for the case."""
+        found = np.zeros((len(self.plan.columns.variant_values[ladder]), len(picks)), bool)
+        for name in self.metrics.variants[ladder].replaces:
+            test = RUNG_APPLIES.get(name, "")
+            if test in self.metrics.metrics:
+                found |= self._child(ladder, test, picks).astype(float) == 0
+        return found
 
     # ---- sections ------------------------------------------------------------------------------
 
@@ -323,6 +353,8 @@ def rows_of_cases(table: Table) -> Mapping[int, list[int]]:
     return found
 
 
-def _rung(value: float) -> str:
+def _rung(value: float | None) -> str:
     """A value that somebody wrote, as it was written: a fraction keeps its digits."""
+    if value is None:
+        return OWN
     return numbers.show(value, "count") if value == int(value) else f"{value:g}"

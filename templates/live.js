@@ -68,7 +68,8 @@ function input(c,name){
   if(entity==="stage")return range(STAGES);
   const id=c.model.chosen(entity==="group"?"model":entity,c.i);
   if(entity!=="group")return fact(entity,id,name);
-  return range(SLOTS).map(g=>doc.groups[id][g]?number(doc.groups[id][g].facts[name].value):0);
+  const empty=kind==="places"?".":0; // a slot that the model does not use
+  return range(SLOTS).map(g=>doc.groups[id][g]?number(doc.groups[id][g].facts[name].value):empty);
 }
 function replaced(c,name){
   const place=replacedBy(c.set).indexOf(name),rung=doc.ladders[c.set][c.rung];
@@ -148,8 +149,19 @@ function exactNumber(x){
   return sign+grouped(whole)+(part?"."+part:"");
 }
 const unitOf=n=>doc.units[n]??LIVE.constants[n]??"1";
+// Marks of layers as their numbers: 0-3, 5.
+function layersOf(marks){
+  const found=[];
+  [...marks].forEach((m,n)=>{
+    if(m===".")return;
+    const last=found.at(-1);
+    if(last&&last[1]===n-1)last[1]=n;else found.push([n,n]);
+  });
+  return found.map(([a,b])=>a===b?`${a}`:`${a}-${b}`).join(", ")||"none";
+}
 function exact(x,name){
   const unit=unitOf(name),kind=LIVE.shown[name]?.[1];
+  if(typeof x==="string"&&FIELDS[name]?.kind==="places")return `layers ${layersOf(x)}`;
   if(typeof x==="string"||x!==x)return exactNumber(x);
   if(kind==="flag")return x?"true":"false";
   return exactNumber(x)+(unit==="1"?"":unit.startsWith("1/")?unit.slice(1):" "+unit);

@@ -38,6 +38,7 @@ function valueOf(ref,of){
 function isAbsent(ref,x,of){
   const own=(of||model).case(ref.i),c=ref.set?own.child(ref.set,ref.r):own;
   if(ref.set){
+    if(replacedBy(ref.set).some(n=>LIVE.unfit[n]&&c[LIVE.unfit[n]]===0))return true;
     const across=[...replacedBy(ref.set),...Object.keys(VARIANTS[ref.set].follows||{})].includes("context")?"context":"context_start";
     return (across in c)&&c[across]>c.max_context;
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.command import SMALL, Caller
@@ -54,9 +55,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(f"{text} (tests skipped: {tests})", red=True)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """What a worker noticed is told by the process that reports."""
+    found = getattr(node, "workeroutput", {})
+    MOVED.extend(found.get("moved", ()))
+    for text, tests in found.get("notices", {}).items():
+        NOTICES[text] = NOTICES.get(text, 0) + tests
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Under CI nothing may be skipped, by whatever means a test does it."""
+    worker = getattr(session.config, "workeroutput", None)
+    if worker is not None:
+        worker |= {"moved": list(MOVED), "notices": dict(NOTICES)}
+        return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = reporter.stats.get("skipped", []) if reporter else []
     if in_ci() and skipped and session.exitstatus == pytest.ExitCode.OK:

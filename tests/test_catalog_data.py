@@ -388,13 +388,6 @@ def test_table_of_kinds_is_closed(kind: layer_kinds.LayerKind) -> None:
     own = {*kind.takes, *kind.may_take}
     assert names <= own | {*layer_kinds.COMMON, *layer_kinds.OUTER}
     assert own | {*kind.stands_for, *layer_kinds.COMMON} <= set(LayerGroup.model_fields)
-    said = layer_kinds.basis(kind)
-    assert all(rule in said for rule in kind.rules.values() if not rule.isidentifier())
-
-
-@pytest.mark.parametrize(
-    ("rule", "value"),
-    [("a", 5), ("a - 1", 4), ("2 * a * b_c + a", 35), ("7", 7), ("a - 2 * b_c - 1", -2)],
-)
-def test_rules_are_sums_of_products(rule: str, value: float) -> None:
-    assert layer_kinds.evaluate(rule, {"a": 5, "b_c": 3}) == value
+    assert all(
+        rule in layer_kinds.basis(kind) for rule in kind.rules.values() if not rule.isidentifier()
+    )

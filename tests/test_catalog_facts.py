@@ -180,3 +180,11 @@ def test_plain_engine_carries_marked_assumptions() -> None:
         "checkpoint_copies": 0,
     }
     assert all(fact.confidence == "assumed" and fact.note for fact in given.values())
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [("a", 5), ("a - 1", 4), ("2 * a * b_c + a", 35), ("7", 7), ("a - 2 * b_c - 1", -2)],
+)
+def test_rules_are_sums_of_products(rule: str, value: float) -> None:
+    assert layer_kinds.evaluate(rule, {"a": 5, "b_c": 3}) == value

@@ -13,7 +13,7 @@ CHANGELOG = REPOSITORY / "CHANGELOG.md"
 
 
 def listed() -> str:
-    metrics = MetricSet.load()
+    metrics = MetricSet.load(answers=True)
     lines = []
     for name, table in metrics.tables.items():
         names = [f"`{metric.name}`" for metric in metrics.of_table(name)]

@@ -17,7 +17,7 @@ from planner.units import parse_quantity
 
 @cache
 def metrics() -> MetricSet:
-    return MetricSet.load()
+    return MetricSet.load(answers=True)
 
 
 def declared() -> list[Metric]:

@@ -101,6 +101,7 @@ def cells(text: str, words: tuple[str, ...] = ()) -> str:
             'LEN(SUBSTITUTE(LEFT(R1,MIN(E1+F1,LEN(R1))),".","")),NA())',
         ),
         ("max_over(ladder, v_i)", "MAX(P1:P6)"),
+        ("sum_over(ladder, v_i)", "SUM(P1:P6)"),
         ("count_over(ladder, v_f)", "SUMPRODUCT(Q1:Q6*1)"),
         ("w == 'x'", 'J1="x"'),
         ("h != 'say \"no\"'", 'K1<>"say ""no"""'),
@@ -108,6 +109,15 @@ def cells(text: str, words: tuple[str, ...] = ()) -> str:
 )
 def test_a_cell_formula_keeps_the_meaning_and_the_written_order(text: str, formula: str) -> None:
     assert cells(text) == formula
+
+
+def test_variants_that_lie_apart_are_counted_one_by_one() -> None:
+    """SUMPRODUCT would take a list of cells for factors; a sheet's name may hold commas."""
+    tree, _ = CHECKER.check(parse("count_over(ladder, v_f) * i"))
+    apart = "'a, b'!Q1,'a, b'!Q7,Other!Q1"
+    text = to_cells(tree, lambda name: "E1", lambda name: apart)
+    assert text == "('a, b'!Q1*1+'a, b'!Q7*1+Other!Q1*1)*E1"
+    assert to_cells(tree, lambda name: "E1", lambda name: "Q1") == "SUMPRODUCT(Q1*1)*E1"
 
 
 def test_a_cell_formula_has_no_equals_sign_in_front_and_names_classic_functions_only() -> None:

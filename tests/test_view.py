@@ -12,6 +12,7 @@ from support.golden import Golden
 from support.plans import (
     HOSTILE,
     OWN_METRICS,
+    answering,
     columns,
     example,
     figure,
@@ -99,7 +100,7 @@ def test_order_and_words_are_what_they_were(golden: Golden, repository: Path) ->
 
 
 def test_every_place_in_the_layout_has_a_metric() -> None:
-    plan, view = example()
+    plan, view = answering()
     metrics = {m.name for m in plan.metrics.metrics.values() if not m.part_of}
     placed = [name for names in LAYOUT.values() for name in names]
     assert len(placed) == len(set(placed))
@@ -110,7 +111,7 @@ def test_every_place_in_the_layout_has_a_metric() -> None:
 
 
 def test_each_metric_stands_in_one_section() -> None:
-    plan, view = example()
+    plan, view = answering()
     shown = [c.name for s in view.sections for t in s.tables for c in t.all_columns()]
     wanted = [m.name for m in plan.metrics.metrics.values() if not m.part_of and m.type.grain > 0]
     of_ranks = {n for n, (other, _) in APPLIES_NOT.items() if other in LEFT_OUT}

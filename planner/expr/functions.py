@@ -235,6 +235,8 @@ _FUNCTIONS = (
               reduces="finer"),
     _function("count_of", "e", "w", "none", (1, 1), "SUMPRODUCT({0}*1)",
               "number of finer rows for which it is true", reduces="finer"),
+    _function("sum_over", "ve", "n", "second", (2, 2), "SUM({1})", "sum over the variants",
+              reduces="variant", mathml="<mrow><mo>∑</mo>{1}</mrow>"),
     _function("max_over", "ve", "n", "second", (2, 2), "MAX({1})", "largest over the variants",
               reduces="variant"),
     _function("min_over", "ve", "n", "second", (2, 2), "MIN({1})", "smallest over the variants",

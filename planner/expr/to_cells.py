@@ -5,15 +5,17 @@ Excel reads ``-a^2`` as ``(-a)^2`` and ``2^3^2`` as ``(2^3)^2``; the templates b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from string import Formatter
 
-from planner.expr.functions import FUNCTIONS, POW, PRIMARY, Argument, fill
+from planner.expr.functions import ADD, FUNCTIONS, POW, PRIMARY, Argument, fill
 from planner.expr.tree import Call, Name, Node, Number, Text
 
 Ref = Callable[[str], str]
 
 _FORMATTER = Formatter()
+_COMMA = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
 
 
 def number_text(value: float) -> str:
@@ -51,7 +53,15 @@ def _compile(node: Node, ref: Ref, span: Ref) -> Argument:
                 for index, argument in enumerate(args)
             ]
             template, own = _template(node)
+            if function == "count_over" and len(cells := _separate(done[1].text)) > 1:
+                # SUMPRODUCT takes a list of cells for factors; it counts within one range only.
+                return Argument("+".join(f"{cell}*1" for cell in cells), ADD)
             return Argument(fill(template, done, own), own)
+
+
+def _separate(text: str) -> list[str]:
+    """The cells of a list of references; sheet names in quotes may hold commas."""
+    return _COMMA.split(text)
 
 
 def _template(node: Call) -> tuple[str, int]:

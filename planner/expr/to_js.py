@@ -36,7 +36,7 @@ max_of:a=>red(v=>Math.max(...v),a),first_of:a=>a[0],
 all_of:a=>red(v=>+v.every(x=>x!==0),a),any_of:a=>red(v=>+v.some(x=>x!==0),a),
 count_of:a=>red(v=>v.reduce((x,y)=>x+(y!==0),0),a)};
 K.whole_down=K.floor;K.whole_up=K.ceil;
-for(const n of["min","max","any","all","count"])K[n+"_over"]=(v,a)=>K[n+"_of"](a);
+for(const n of["sum","min","max","any","all","count"])K[n+"_over"]=(v,a)=>K[n+"_of"](a);
 return K})();
 """
 

@@ -43,8 +43,8 @@ FIXED = (
     STAGES, WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 READING_ORDER = (
-    COVER, SUMMARY, RESULTS, ACTUAL, INPUTS, "Models", "Layer groups", "GPUs", "Engines",
-    "Weight formats",
+    COVER, SUMMARY, RESULTS, ACTUAL, "Answers", INPUTS, "Models", "Layer groups", "GPUs",
+    "Engines", "Weight formats",
     "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
     "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
@@ -136,8 +136,9 @@ class _Writing:
         for variant in variants:
             table = variant.write_matrix()
             figure = self.metrics.variants[variant.name].shows[0]
-            ws = self.book.workbook[table.sheet]
-            ladder_chart(ws, self.plan, table, variant.name, figure)
+            if not variant.names:  # lines over named rungs would join what has no order
+                ws = self.book.workbook[table.sheet]
+                ladder_chart(ws, self.plan, table, variant.name, figure)
             variant.write_workings()
         for sheet, metrics in sheets.by_sheet.items():
             if sheet == WORKINGS:

@@ -36,8 +36,9 @@ RESULTS, SUMMARY, COVER = term("Results"), "Summary", "Cover"
 # What a reader wants of a case, in reading order.
 SHOWN = (
     "verdict", "binding", "max_concurrency", "concurrency_per_gpu", "longest_context",
-    "memory_spare", "weights_gpu", "memory_left", "kv_per_token", "kv_per_request", "b_star_kv",
-    "b_star_compute", "next_bound", "batch_slack", "kv_read_total", "read_to_stored",
+    "memory_spare", "smallest_change", "mix_concurrency", "weights_gpu", "memory_left",
+    "kv_per_token", "kv_per_request", "b_star_kv", "b_star_compute", "next_bound", "batch_slack",
+    "kv_read_total", "read_to_stored",
 )  # fmt: skip
 
 

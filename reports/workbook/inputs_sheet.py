@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from openpyxl.worksheet.datavalidation import DataValidation
 
+from planner.engine import by_input
 from planner.inputs import Origin
-from planner.metric_files import FieldEntry
+from planner.metric_files import OWN, FieldEntry, VariantEntry
 from planner.planning import Plan, Value
 from reports.words import called, say
 from reports.workbook.address import Addresses
@@ -30,6 +31,7 @@ class _Row:
     meaning: str
     origin: Origin | None = None
     entry: FieldEntry | None = None
+    rung: bool = False
 
 
 def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
@@ -42,7 +44,7 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
     owner = str(plan.inputs.scenario["owner"])
     values = [row.value for row in rows]
     origins = [row.origin or Origin("default", say("metrics file")) for row in rows]
-    spans = [row.entry.range if row.entry else None for row in rows]
+    spans = [row.entry.range if row.entry and not row.rung else None for row in rows]
     columns = [
         *_common(rows, "input"),
         TableColumn(
@@ -134,8 +136,10 @@ def _common(rows: Sequence[_Row], role: Role) -> list[TableColumn]:
 def _place(book: Book, rows: Sequence[_Row], sheet: str, at: Addresses, named: bool) -> None:
     for number, row in enumerate(rows, FIRST):
         # A rung is no name of the formula language: a metric may be called so.
-        key = f"#{row.key}" if named and row.entry is None else row.key
+        key = f"#{row.key}" if row.rung else row.key
         at.fixed[key] = f"{sheet}!$C${number}"
+        if row.rung:
+            at.fixed[f"{key} issued"] = f"{sheet}!$L${number}"
         if named:
             book.name(f"in_{row.key}", f"{sheet}!$C${number}")
 
@@ -152,8 +156,10 @@ def _reason(plan: Plan, origin: Origin) -> str:
 
 
 def _rule(row: _Row) -> DataValidation | None:
+    if row.rung:
+        return _rung_rule(row)
     if row.entry is None:
-        return DataValidation("whole", operator="between", formula1="1", formula2="100000000")
+        return None
     if row.entry.words:
         return DataValidation("list", formula1=f'"{",".join(row.entry.words)}"')
     if row.entry.kind == "flag":
@@ -163,6 +169,17 @@ def _rule(row: _Row) -> DataValidation | None:
     low, high = row.entry.range
     return DataValidation(
         "decimal", operator="between", formula1=f"{low:g}", formula2=f"{high:.0f}"
+    )
+
+
+def _rung_rule(row: _Row) -> DataValidation | None:
+    """Any number of the kind that the input takes; a rung may keep the case's own as a word."""
+    if row.value == OWN or row.entry is None:
+        return None
+    whole = row.entry.kind == "count"
+    low = "1" if whole and row.value else "0"
+    return DataValidation(
+        "whole" if whole else "decimal", operator="between", formula1=low, formula2="100000000"
     )
 
 
@@ -197,14 +214,32 @@ def _engine(plan: Plan) -> list[_Row]:
 
 
 def _ladders(plan: Plan) -> list[_Row]:
+    """A row for each rung and input; ``own`` keeps what the case has."""
     rows = []
-    for name, values in plan.inputs.ladders.items():
-        variant = plan.metrics.variants[name]
-        unit = plan.metrics.fields[variant.replaces].unit
-        origin = plan.inputs.origins.get(name)
-        rows += [
-            _Row(f"{name}_{number}", say(f"{variant.label}, rung {number}"), float(value), unit,
-                 variant.meaning, origin)
-            for number, value in enumerate(values, 1)
-        ]  # fmt: skip
+    for name, values in plan.columns.variant_values.items():
+        variant, columns = (
+            plan.metrics.variants[name],
+            by_input(plan.metrics.variants[name], values),
+        )
+        names = plan.inputs.rungs.get(name) or [say(f"rung {k + 1}") for k in range(len(values))]
+        for number, word in enumerate(names, 1):
+            for one, rungs in columns.items():
+                entry, value = plan.metrics.fields[one], float(rungs[number - 1])
+                of = f": {_inside(entry.label)}" if len(columns) > 1 else ""
+                rows.append(
+                    _Row(rung_key(variant, name, number, one), f"{variant.label}, {word}{of}",
+                         OWN if value != value else value, entry.unit, variant.meaning,
+                         plan.inputs.origins.get(name), entry, True)
+                )  # fmt: skip
     return rows
+
+
+def _inside(label: str) -> str:
+    """A label within a phrase; abbreviations keep their capitals."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
+def rung_key(variant: VariantEntry, name: str, number: int, replaced: str) -> str:
+    """What the cell of a rung is called: the set and the rung, and the input if there are more."""
+    end = f"_{replaced}" if len(variant.replaces) > 1 else ""
+    return f"{name}_{number}{end}"

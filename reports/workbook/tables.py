@@ -81,7 +81,7 @@ class TableColumn:
     wrap: bool = False
     spacer: bool = False
     group: str = ""
-    heading_formula: tuple[str, float] | None = None
+    heading_formula: tuple[str, Scalar] | None = None
 
     @property
     def is_text(self) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from openpyxl.utils import get_column_letter
 
-from planner.engine import Array
-from planner.expr.to_cells import Ref, to_cells
+from planner.engine import Array, by_input
+from planner.expr.to_cells import Ref, to_cells, word_text
+from planner.metric_files import OWN
 from planner.metrics import Metric
 from planner.units import parse_unit
 from reports.words import say
@@ -18,6 +19,8 @@ from reports.workbook.case_columns import (
     metric_format,
 )
 from reports.workbook.case_sheets import CASES, CaseSheets
+from reports.workbook.inputs_sheet import rung_key
+from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import FIRST, Table, TableColumn, quote, spacer
 from reports.workbook.word_rules import unknown_rule, verdict_rules
 
@@ -36,7 +39,9 @@ class VariantSheets:
         self.plan, self.book, self.at = sheets.plan, sheets.book, sheets.at
         self.variant = self.plan.metrics.variants[name]
         self.child = self.plan.columns.variants(name)
-        self.rungs = self.plan.columns.variant_values[name]
+        self.inputs = by_input(self.variant, self.plan.columns.variant_values[name])
+        self.rungs = self.inputs[self.variant.first]
+        self.names = self.plan.inputs.rungs.get(name, ())
         self.cases = len(self.plan.cases)
         self.sheet, self.workings = variant_names(self.at.sheets, name, self.variant.label)
         self.own: dict[str, Block] = {}  # all other names are taken from the parent row
@@ -44,12 +49,14 @@ class VariantSheets:
     # ---- which columns -------------------------------------------------------------------------
 
     def _wanted(self) -> list[Metric]:
-        """Metrics that follow from the replaced input and are shown or needed by a reduction."""
+        """Metrics that follow from a replaced input and are shown or needed by a reduction."""
         metrics = self.plan.metrics
-        follows = {n for n in metrics.metrics if metrics.depends(n, self.variant.replaces)}
+        follows = {
+            n for n in metrics.metrics if any(metrics.depends(n, one) for one in self.variant.moved)
+        }
         wanted: set[str] = set()
-        todo = [*self.variant.shows, *(m.name for m in metrics.in_order()
-                                       if m.variant == self.name)]  # fmt: skip
+        todo = [*self.variant.shows, *self.variant.follows.values()]
+        todo += [m.name for m in metrics.in_order() if m.variant == self.name]
         while todo:
             name = todo.pop()
             if name in follows and name not in wanted:
@@ -59,8 +66,9 @@ class VariantSheets:
 
     def lay_out(self) -> None:
         """Fix the letters before Cases is written: its reductions point here."""
-        number = 3
-        self.own[self.variant.replaces] = {Spot(): get_column_letter(number)}
+        number = 2
+        for number, name in enumerate(self.variant.moved, 3):
+            self.own[name] = {Spot(): get_column_letter(number)}
         for metric in self._wanted():
             found = block(metric.type.grain, self.at.stages, number + 1)
             number += len(found)
@@ -71,7 +79,7 @@ class VariantSheets:
     # ---- workings ------------------------------------------------------------------------------
 
     def write_workings(self) -> Table:
-        """A block of rows per rung; each row repeats its case with one input replaced."""
+        """A block of rows per rung; each row repeats its case with inputs replaced."""
         ws = self.book.sheet(
             self.workings, say(f"{self.variant.label}: workings"),
             say(f"{self.variant.meaning}: a block of rows for each value, a row a case."),
@@ -94,8 +102,6 @@ class VariantSheets:
     def _block(self, rung: int) -> list[TableColumn]:
         back = rung * self.cases
         parent = f"{{r-{back}}}" if back else "{r}"
-        metrics = self.plan.metrics
-        field = metrics.fields[self.variant.replaces]
         columns = [
             TableColumn(
                 "#number", "Case", case_numbers(self.cases), role="key", number_format="0",
@@ -104,15 +110,32 @@ class VariantSheets:
             TableColumn(
                 "#rung", "Rung", np.full(self.cases, rung + 1.0), role="key", number_format="0"
             ),
-            TableColumn(
-                self.variant.replaces, field.label, np.full(self.cases, self.rungs[rung]),
-                unit=field.unit, role="linked", number_format="[>=1000]#,##0;General",
-                formula=self.at.fixed[f"#{self.name}_{rung + 1}"],
-            ),
+            *(self._input(name, rung, parent) for name in self.inputs),
+            *(self._followed(name, metric, rung) for name, metric in self.variant.follows.items()),
         ]  # fmt: skip
         for metric in self._wanted():
             columns += self._metric(metric, rung, parent)
         return columns
+
+    def _input(self, name: str, rung: int, parent: str) -> TableColumn:
+        """What a rung puts in place of an input: its cell, or the case's own value."""
+        cell = self.at.fixed[f"#{rung_key(self.variant, self.name, rung + 1, name)}"]
+        if np.isnan(self.inputs[name][rung]):
+            cell = f"IF(ISNUMBER({cell}),{cell},{self.at.ref(self.workings, row=parent)(name)})"
+        return self._column(name, rung, cell)
+
+    def _followed(self, name: str, metric: str, rung: int) -> TableColumn:
+        """An input that follows from the others: the cell of the metric in the same row."""
+        cell = f"{self._letter(metric)}{{r}}" if metric in self.own else ""
+        return self._column(name, rung, cell or self.at.ref(self.workings)(metric))
+
+    def _column(self, name: str, rung: int, formula: str) -> TableColumn:
+        field, start = self.plan.metrics.fields[name], rung * self.cases
+        values = np.broadcast_to(self.child[name], (self.cases * len(self.rungs),))
+        return TableColumn(
+            name, field.label, values[start : start + self.cases].astype(float), unit=field.unit,
+            role="linked", number_format="[>=1000]#,##0;General", formula=formula,
+        )  # fmt: skip
 
     def _all(self, metric: Metric) -> Array:
         """Rung-major values; a part that only reductions need is kept by the parent."""
@@ -187,9 +210,8 @@ class VariantSheets:
         if factor != 1.0:
             known = (whole[~np.isnan(whole)] / factor).tolist()
             shown = figure_format(known[:2000])
-        field = self.plan.metrics.fields[self.variant.replaces]
         columns = []
-        for k, rung in enumerate(self.rungs):
+        for k in range(len(self.rungs)):
             offset = k * self.cases
             row = f"{{r+{offset}}}" if offset else "{r}"
             cell = f"{quote(self.workings)}!{self._letter(name)}{row}"
@@ -197,16 +219,34 @@ class VariantSheets:
             columns.append(
                 TableColumn(
                     f"{name}_{k + 1}",
-                    f"{rung:,g} {field.unit.split('/')[0]}".removesuffix(" 1"),
+                    self._heading(k),
                     cell_values(values / factor if factor != 1.0 else values, metric.type),
                     unit=display_text(metric),
                     formula=f"{cell}/{unit}" if factor != 1.0 else cell,
                     number_format=shown,
                     group="" if k else metric.label,
-                    heading_formula=(self.at.fixed[f"#{self.name}_{k + 1}"], float(rung)),
+                    heading_formula=self._live_heading(k),
                 )
             )
         return columns
+
+    def _heading(self, rung: int) -> str:
+        if self.names:
+            return self.names[rung]
+        if np.isnan(self.rungs[rung]):
+            return OWN
+        unit = self.plan.metrics.fields[self.variant.first].unit.split("/")[0]
+        return f"{self.rungs[rung]:,g} {unit}".removesuffix(" 1")
+
+    def _live_heading(self, rung: int) -> tuple[str, Scalar]:
+        """The value of the rung; where it has a name that, as long as nobody changes the rung."""
+        keys = [f"#{rung_key(self.variant, self.name, rung + 1, name)}" for name in self.inputs]
+        first = self.at.fixed[keys[0]]
+        if not self.names:
+            value = float(self.rungs[rung])
+            return first, OWN if value != value else value
+        same = ",".join(f"{self.at.fixed[k]}={self.at.fixed[f'{k} issued']}" for k in keys)
+        return f"IF(AND({same}),{word_text(self.names[rung])},{first})", self.names[rung]
 
     def _letter(self, name: str) -> str:
         return self.own[name][Spot()]

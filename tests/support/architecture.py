@@ -46,6 +46,7 @@ LAYERS: dict[str, int] = {
     "planner.engine": 4,
     "planner.examples": 4,
     "planner.inputs": 4,
+    "planner.rungs": 4,
     "planner.scenario": 4,
     "planner.planning": 4,
     "planner.frames": 4,

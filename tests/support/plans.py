@@ -50,6 +50,13 @@ def example() -> tuple[Plan, View]:
     return plan, view_of(plan)
 
 
+@cache
+def answering() -> tuple[Plan, View]:
+    """The shipped example with the ladders that say what would make a case fit."""
+    plan = planner.plan(EXAMPLE, settings=["answers=true"])
+    return plan, view_of(plan)
+
+
 def small(folder: Path, text: str = SMALL, own: str = "") -> tuple[Plan, View]:
     """A plan of a scenario text, with own metrics if there are any."""
     path = folder / "small.yaml"
