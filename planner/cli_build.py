@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.cli_actual import log_options, measured
-from planner.cli_files import Content, Inputs, planning_options, put_out, saved, write_whole
+from planner.cli_files import (
+    Content,
+    Inputs,
+    language_option,
+    planning_options,
+    put_out,
+    saved,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     from planner.catalog import Catalog
@@ -20,6 +28,7 @@ POLICY_BROKEN = 3
 @click.command()
 @click.argument("scenario", required=False, type=click.Path(path_type=Path))
 @planning_options
+@language_option
 @log_options
 @click.option(
     "--out", "folder", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
@@ -35,6 +44,7 @@ def build(
     catalogs: tuple[Path, ...],
     logs: tuple[Path, ...],
     log_cases: tuple[str, ...],
+    lang: str,
     folder: Path,
     strict: bool,
 ) -> None:
@@ -51,8 +61,8 @@ def build(
     plan = measured(inputs.plan(), logs, log_cases)
     files: dict[Path, Content] = {
         folder / f"{plan.name}.plan.json": saved(_json(plan)),
-        folder / f"{plan.name}.xlsx": _workbook(plan, inputs),
-        folder / f"{plan.name}.html": saved(_page(plan, inputs)),
+        folder / f"{plan.name}.xlsx": _workbook(plan, inputs, lang),
+        folder / f"{plan.name}.html": saved(_page(plan, inputs, lang)),
     }
     write_whole(files, inputs.files)
     for path in files:
@@ -67,6 +77,7 @@ def build(
 @click.command()
 @click.argument("scenario", type=click.Path(path_type=Path))
 @planning_options
+@language_option
 @log_options
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
@@ -79,17 +90,19 @@ def workbook(
     catalogs: tuple[Path, ...],
     logs: tuple[Path, ...],
     log_cases: tuple[str, ...],
+    lang: str,
     output: Path | None,
 ) -> None:
     """The workbook alone: every cell a live formula."""
     inputs = Inputs(scenario, settings, metrics, catalogs, logs)
     plan = measured(inputs.plan(), logs, log_cases)
-    _one(_workbook(plan, inputs), output, f"{plan.name}.xlsx", inputs)
+    _one(_workbook(plan, inputs, lang), output, f"{plan.name}.xlsx", inputs)
 
 
 @click.command()
 @click.argument("scenario", type=click.Path(path_type=Path))
 @planning_options
+@language_option
 @log_options
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
@@ -102,12 +115,13 @@ def report(
     catalogs: tuple[Path, ...],
     logs: tuple[Path, ...],
     log_cases: tuple[str, ...],
+    lang: str,
     output: Path | None,
 ) -> None:
     """The HTML page alone: one file that opens anywhere."""
     inputs = Inputs(scenario, settings, metrics, catalogs, logs)
     plan = measured(inputs.plan(), logs, log_cases)
-    _one(saved(_page(plan, inputs)), output, f"{plan.name}.html", inputs)
+    _one(saved(_page(plan, inputs, lang)), output, f"{plan.name}.html", inputs)
 
 
 def judge(ctx: click.Context, plan: Plan, strict: bool, told: bool) -> None:
@@ -140,19 +154,27 @@ def _json(plan: Plan) -> str:
     return dumps(document(plan))
 
 
-def _page(plan: Plan, inputs: Inputs) -> str:
+def _page(plan: Plan, inputs: Inputs, lang: str) -> str:
     from planner.offers import CHOSEN, offers
     from reports import html
     from reports.view import view_of
+    from reports.words import speaking
 
-    return html.render(view_of(plan, offers(plan, _catalog(inputs), CHOSEN)), _json(plan))
+    with speaking(lang):
+        return html.render(view_of(plan, offers(plan, _catalog(inputs), CHOSEN)), _json(plan))
 
 
-def _workbook(plan: Plan, inputs: Inputs) -> Content:
+def _workbook(plan: Plan, inputs: Inputs, lang: str) -> Content:
+    from reports.words import speaking
     from reports.workbook import book
 
     catalog = _catalog(inputs)
-    return lambda path: book.write(plan, path, catalog)
+
+    def write(path: Path) -> None:
+        with speaking(lang):
+            book.write(plan, path, catalog)
+
+    return write
 
 
 def _catalog(inputs: Inputs) -> Catalog | None:

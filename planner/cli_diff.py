@@ -13,6 +13,7 @@ import click
 from planner.cli_files import (
     Content,
     Inputs,
+    language_option,
     planning_options,
     put_out,
     saved,
@@ -35,6 +36,7 @@ METHODS = ("owen", "shapley", "sequential")
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", required=False, type=click.Path(path_type=Path))
 @planning_options
+@language_option
 @click.option(
     "--generation", metavar="GPU,GPU[,...]",
     help="Compare one scenario on these cards, such as H100,H200,B200.",
@@ -251,10 +253,16 @@ class _Made:
         """What a file gets."""
         if self.given["form"] != "xlsx":
             return saved(self.text())
+        from reports.words import speaking
         from reports.workbook import diff_book
 
-        book, inside = self._book(), self._document()
-        return lambda path: diff_book.write(book, path, self._date(), inside)
+        inside = self._document()
+
+        def write(path: Path) -> None:
+            with speaking(self.given["lang"]):
+                diff_book.write(self._book(), path, self._date(), inside)
+
+        return write
 
     def text(self) -> str:
         """Everything but a workbook."""
@@ -267,11 +275,13 @@ class _Made:
             return html_diff.render(self._book(), self._date(), self._document())
         from planner.cli_plan import colours, width
         from reports import text_diff
+        from reports.words import speaking
 
-        if form == "md":
-            return text_diff.markdown(self._book())
-        shown = self.given["output"] is None and colours()
-        return text_diff.render(self._book(), width(), every=self.given["every"], colour=shown)
+        with speaking(self.given["lang"]):
+            if form == "md":
+                return text_diff.markdown(self._book())
+            shown = self.given["output"] is None and colours()
+            return text_diff.render(self._book(), width(), every=self.given["every"], colour=shown)
 
     def _book(self) -> DiffBook:
         from reports.view_diff import book_of

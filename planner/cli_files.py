@@ -104,6 +104,25 @@ def planning_options(command: F) -> F:
     return command
 
 
+def language_option(command: F) -> F:
+    """The option of every command that writes for people."""
+    return click.option(
+        "--lang", default="en", show_default=True, metavar="LANG", callback=_language,
+        help="The language of labels and sentences: en or zh-CN; keys and formulas stay English.",
+    )(command)  # fmt: skip
+
+
+def _language(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The language; which ones there are is looked up only when one is asked for."""
+    if value == "en":
+        return value
+    from reports.words import languages
+
+    if value not in languages():
+        raise click.BadParameter(f"'{value}' is none of {', '.join(languages())}", ctx, param)
+    return value
+
+
 # ---- writing -----------------------------------------------------------------------------------
 
 

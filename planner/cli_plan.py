@@ -9,17 +9,19 @@ from pathlib import Path
 import click
 
 from planner.cli_build import judge
-from planner.cli_files import Inputs, planning_options
+from planner.cli_files import Inputs, language_option, planning_options
 
 
 @click.command()
 @click.argument("scenario", type=click.Path(path_type=Path))
 @planning_options
+@language_option
 @click.option(
     "--table", "tables", multiple=True, metavar="NAME", help="Only this table. Repeatable."
 )
 @click.option("--json", "form", flag_value="json", help="The whole plan as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="One table as CSV [default: summary].")
+@click.option("--csv-bom", is_flag=True, help="Begin CSV with the mark that Excel knows UTF-8 by.")
 @click.option("--md", "form", flag_value="md", help="The tables as Markdown.")
 @click.option("--strict", is_flag=True, help="Exit with 3 when a check of the plan fails.")
 @click.pass_context
@@ -31,6 +33,8 @@ def plan(
     catalogs: tuple[Path, ...],
     tables: tuple[str, ...],
     form: str | None,
+    csv_bom: bool,
+    lang: str,
     strict: bool,
 ) -> None:
     """The tables of a scenario (or of a saved plan, workbook or page) in the terminal.
@@ -39,6 +43,8 @@ def plan(
     """
     if tables and form in ("json", "md"):
         raise click.UsageError(f"--{form} writes the whole plan, so it takes no --table")
+    if csv_bom and form != "csv":
+        raise click.UsageError("--csv-bom goes with --csv")
     if form == "csv" and len(tables) > 1:
         raise click.UsageError("--csv writes one table")
     made = Inputs(scenario, settings, metrics, catalogs).plan()
@@ -49,14 +55,19 @@ def plan(
     else:
         from reports import text
         from reports.view import view_of
+        from reports.words import speaking
 
-        view = view_of(made)
-        if form == "csv":
-            click.echo(text.csv(view, tables[0] if tables else "summary"), nl=False)
-        elif form == "md":
-            click.echo(text.markdown(view), nl=False)
+        if form == "csv":  # for programs: the same in every language
+            table = tables[0] if tables else "summary"
+            click.echo(text.csv(view_of(made), table, csv_bom), nl=False)
         else:
-            click.echo(text.render(view, width(), tables, colours()), nl=False)
+            with speaking(lang):
+                view = view_of(made)
+                shown = (
+                    text.markdown(view) if form == "md"
+                    else text.render(view, width(), tables, colours())
+                )  # fmt: skip
+            click.echo(shown, nl=False)
     judge(ctx, made, strict, told=form is None)
 
 
@@ -64,6 +75,7 @@ def plan(
 @click.argument("scenario", type=click.Path(path_type=Path))
 @click.argument("metric")
 @planning_options
+@language_option
 @click.option(
     "--case", "case", default="1", show_default=True, metavar="ID|N",
     help="The case, by its id or its number.",
@@ -81,12 +93,16 @@ def explain(
     case: str,
     depth: int | None,
     as_json: bool,
+    lang: str,
 ) -> None:
     """Why a figure is what it is: the formula of METRIC with its numbers, down to the sources."""
     from planner.explain import explain as explained
+    from reports.words import speaking
+    from reports.words_plan import localised
 
     made = Inputs(scenario, settings, metrics, catalogs).plan()
-    tree = explained(made, metric, case, depth)
+    with speaking("en" if as_json else lang):
+        tree = explained(localised(made), metric, case, depth)
     chosen = made.cases[made.case_index(case)].id
     if as_json:
         import json
@@ -97,7 +113,8 @@ def explain(
     from reports.text_explain import render
 
     click.echo(f"case {chosen}", err=True)
-    click.echo(render(tree, width()), nl=False)
+    with speaking(lang):
+        click.echo(render(tree, width()), nl=False)
 
 
 def width() -> int:

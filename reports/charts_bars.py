@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from reports import numbers
 from reports.charts_axes import Axis, known
 from reports.charts_svg import LEADING, WIDTH, Canvas
 from reports.charts_text import BODY, SMALL, Tag, clean, cut, place, text_width, wrap
 from reports.numbers import Kind, Number
+from reports.words import say
 
 _LABEL_WIDTH, _NOTE_WIDTH, _LEAST_PLOT = 190.0, 120.0, 60.0
 _BAR, _GAP = 14.0, 10.0
@@ -70,7 +71,7 @@ class BarChart:
     kind: Kind = "figure"
     thresholds: tuple[Mark, ...] = ()
     description: str = ""
-    unknown: str = numbers.UNKNOWN
+    unknown: str = field(default_factory=lambda: say(numbers.UNKNOWN))
 
 
 def label_column(labels: list[str], *, bold: bool = False) -> float:

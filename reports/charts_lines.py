@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from reports import numbers, palette
@@ -11,6 +11,7 @@ from reports.charts_axes import Axis, domain, known, thinned, tick_texts, ticks
 from reports.charts_svg import WIDTH, Canvas
 from reports.charts_text import BODY, SMALL, clean, cut, spread, text_width
 from reports.numbers import Kind, Number
+from reports.words import say
 
 _HEIGHT = 320.0
 _LABEL_WIDTH = 190.0
@@ -78,7 +79,7 @@ class LineChart:
     x_kind: Kind = "count"
     kind: Kind = "figure"
     description: str = ""
-    unknown: str = numbers.UNKNOWN
+    unknown: str = field(default_factory=lambda: say(numbers.UNKNOWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +129,12 @@ def describe(chart: LineChart) -> str:
     parts = []
     for line in chart.lines:
         ends = [line.points[0], line.points[-1]] if len(line.points) > 1 else line.points
-        texts = [f"{_shown(y, chart)} at {numbers.show(x, chart.x_kind)}" for x, y in ends]
-        parts.append(f"{line.label}: " + " to ".join(texts))
+        texts = [say(f"{_shown(y, chart)} at {numbers.show(x, chart.x_kind)}") for x, y in ends]
+        parts.append(f"{line.label}: " + say(" to ").join(texts))
     parts += [f"{level.label}: {_shown(level.value, chart)}" for level in chart.levels]
     for point in chart.points:
         parts.append(f"{point.label}: {point.note or _place_text(point, chart)}")
-    return f"{chart.unit} over {chart.x_unit}. " + "; ".join(parts) + "."
+    return say(f"{chart.unit} over {chart.x_unit}. ") + "; ".join(parts) + "."
 
 
 def _shown(value: Number, chart: LineChart) -> str:
@@ -141,7 +142,7 @@ def _shown(value: Number, chart: LineChart) -> str:
 
 
 def _place_text(point: Point, chart: LineChart) -> str:
-    return f"{_shown(point.y, chart)} at {numbers.show(point.x, chart.x_kind)}"
+    return say(f"{_shown(point.y, chart)} at {numbers.show(point.x, chart.x_kind)}")
 
 
 def _y_values(chart: LineChart) -> list[Number]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from reports import numbers, palette
 from reports.charts_axes import Axis, known
@@ -21,6 +21,7 @@ from reports.charts_text import (
     wrap,
 )
 from reports.numbers import Kind, Number
+from reports.words import say
 
 _BAR = 24.0
 _LEADER, _LANE = 9.0, SMALL * LEADING
@@ -67,7 +68,7 @@ class StackChart:
     rows: tuple[StackRow, ...]
     kind: Kind = "figure"
     description: str = ""
-    unknown: str = numbers.UNKNOWN
+    unknown: str = field(default_factory=lambda: say(numbers.UNKNOWN))
 
 
 def draw(chart: StackChart, prefix: str) -> str:

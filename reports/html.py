@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from planner.resources import data_dir
@@ -19,6 +19,8 @@ from reports.html_data import embedded, extract_plan, packed
 from reports.html_script import script
 from reports.view import Column, FactCell, FactTable, Row, Table, Term, View
 from reports.view_layout import CASE_ROWS, PAGE_ROWS
+from reports.words import language, say
+from reports.words_source import template_source
 
 _ROOM, _PADDING = 152, 3  # characters that stand side by side on a screen and on paper
 _LONGEST_KEY = 60  # a longer one is broken into lines
@@ -38,6 +40,7 @@ def render(view: View, plan_json: str) -> str:
     template = environment().get_template("report.html.j2")
     return template.render(
         view=view,
+        lang=language(),
         style=Markup(style),  # our own text
         style_hash=policy_hash(style),
         script=Markup(code),  # our own text; labels in it are escapes of JSON
@@ -61,11 +64,15 @@ def policy_hash(text: str) -> str:
 # ---- what the template needs -------------------------------------------------------------------
 
 
+def _source(name: str) -> str:
+    return template_source((data_dir("templates") / name).read_text("utf-8"))
+
+
 @cache
-def environment() -> Environment:
-    """What every page is drawn with: our templates alone, every text escaped."""
+def _environment(language: str) -> Environment:
+    """Templates in one language; each is read when it is first asked for."""
     environment = Environment(
-        loader=FileSystemLoader(data_dir("templates")),
+        loader=FunctionLoader(_source),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -81,8 +88,14 @@ def environment() -> Environment:
     environment.filters["link"] = _link
     environment.filters["heat"] = _heat
     environment.globals["key_of"] = _key
+    environment.globals["say"] = say
     environment.globals["rows_of"] = shown_rows
     return environment
+
+
+def environment() -> Environment:
+    """What every page is drawn with: our templates alone, every text escaped."""
+    return _environment(language())
 
 
 def shown_rows(table: Table) -> Sequence[Row]:
@@ -136,16 +149,22 @@ def _fact_blocks(facts: FactTable) -> list[tuple[int, int]]:
     widths = []
     for number, column in enumerate(facts.columns):
         texts = [cells[number] for cells in facts.cells]
-        body = max(max(len(c.text), _small(c)) for c in texts)
-        head = max(max(map(len, column.label.split())), len(column.label) // 3)
+        body = max(max(numbers.display_width(c.text), _small(c)) for c in texts)
+        head = _head(column.label)
         widths.append(max(body, head, _SMALL * len(column.unit) // 10, 8) + _PADDING)
     return _cuts(widths, key)
+
+
+def _head(label: str) -> int:
+    """A heading takes about three lines, and the room of its longest piece."""
+    longest = max(map(numbers.display_width, numbers.pieces(label)), default=0)
+    return max(longest, numbers.display_width(label) // 3)
 
 
 def _small(cell: FactCell) -> int:
     """The width of what stands below a figure in small type."""
     marks = sum(len(f"[{number}]") for number in cell.sources)
-    return (marks + 1 + len(cell.confidence)) * _SMALL // 10
+    return (marks + 1 + numbers.display_width(cell.confidence)) * _SMALL // 10
 
 
 def _cuts(widths: list[int], key: int) -> list[tuple[int, int]]:
@@ -168,7 +187,12 @@ def _longest_key(table: Table) -> int:
 
 def _key_width(table: Table) -> int:
     extra = [
-        max([len(label), *(numbers.display_width(row.extra[i]) for row in table.rows[:PAGE_ROWS])])
+        max(
+            [
+                numbers.display_width(label),
+                *(numbers.display_width(row.extra[i]) for row in table.rows[:PAGE_ROWS]),
+            ]
+        )
         for i, label in enumerate(table.extra_labels)
     ]
     return min(_longest_key(table), _LONGEST_KEY) + sum(extra) + _PADDING * (1 + len(extra))
@@ -176,8 +200,11 @@ def _key_width(table: Table) -> int:
 
 def _width(column: Column) -> int:
     """About the characters that a column takes: its words, unit and values."""
-    head = max(max(map(len, column.label.split()), default=0), len(column.label) // 3)
-    body = max((len(column.text(i)) for i in range(min(len(column.values), 200))), default=0)
+    head = _head(column.label)
+    body = max(
+        (numbers.display_width(column.text(i)) for i in range(min(len(column.values), 200))),
+        default=0,
+    )
     return max(head, body, _SMALL * len(column.unit) // 10, 8) + _PADDING
 
 

@@ -10,6 +10,7 @@ from planner.expr.to_js import RUNTIME
 from planner.resources import data_dir
 from reports.html_data import embedded
 from reports.view_live import Formula, Live
+from reports.words_source import script_source
 
 PARTS = ("live.js", "explain.js", "tables.js", "what-if.js")
 """Our own code in reading order; later parts use the names of earlier ones."""
@@ -17,11 +18,25 @@ PARTS = ("live.js", "explain.js", "tables.js", "what-if.js")
 
 def script(live: Live) -> str:
     """The script of a page with these formulas. It loads nothing and makes no code from text."""
-    own = "".join((data_dir("templates") / name).read_text("utf-8") for name in PARTS)
+    texts = ((data_dir("templates") / name).read_text("utf-8") for name in PARTS)
+    own = "".join(script_source(text) for text in texts)
     formulas = ",\n".join(_formula(one) for one in live.formulas)
     data = embedded(json.dumps(_data(live), ensure_ascii=False, separators=(",", ":")))
     head = f'\n"use strict";(()=>{{\n{RUNTIME}const F={{\n{formulas}}};\nconst LIVE={data};\n'
-    return f"{head}{own}}})();\n"
+    return f"{head}{_said(live)}{own}}})();\n"
+
+
+def _said(live: Live) -> str:
+    """What the saved plan inside the page says in English, for a page in another language."""
+    if not live.said and not live.words:
+        return ""
+    names = embedded(json.dumps(live.said, ensure_ascii=False, separators=(",", ":")))
+    words = embedded(json.dumps(live.words, ensure_ascii=False, separators=(",", ":")))
+    return (
+        f"const SAID_NAMES={names},SAID={words};\n"
+        "const said=x=>SAID[x]??x,saidName=(n,x)=>SAID_NAMES[n]?.[0]??x,"
+        "saidWhy=(n,x)=>SAID_NAMES[n]?.[1]??x;\n"
+    )
 
 
 def _formula(formula: Formula) -> str:

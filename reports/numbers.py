@@ -30,6 +30,8 @@ _SMALLEST = -4  # powers of ten outside this range are written with an exponent
 _LARGEST = 15
 _LARGEST_IN_FULL = 21  # a count of more digits than this is no longer read digit by digit
 _MOST_DECIMALS = 12
+# Signs that begin no line; the wide ones as escapes.
+_CLOSING = "\uff0c\u3002\u3001\uff1b\uff1a\uff1f\uff01\uff09\u300b\u201d\u2019,.;:?!)]"
 _EXTRA_DECIMALS = 3
 
 
@@ -141,6 +143,39 @@ def excel_format(kind: Kind, decimals: int = 0) -> str:
 def display_width(text: str) -> int:
     """Columns that a text takes on a terminal or in a sheet: wide characters two, marks none."""
     return sum(_character_width(character) for character in text)
+
+
+def pieces(text: str) -> list[str]:
+    """What a line may be broken into: words, and each wide character (with what closes it)."""
+    found: list[str] = []
+    for word in text.split():
+        start = 0
+        for place in range(1, len(word)):
+            before, after = (_character_width(c) == 2 for c in word[place - 1 : place + 1])
+            if (before or after) and word[place] not in _CLOSING:
+                found.append(word[start:place])
+                start = place
+        found.append(word[start:])
+    return found
+
+
+def wrapped(text: str, width: int, hang: str = "") -> list[str]:
+    """A text in lines of at most ``width`` columns, later ones set in by ``hang``.
+
+    It is broken at blanks and beside wide characters; what is longer than a line stays whole.
+    """
+    lines: list[str] = []
+    line = text[: len(text) - len(text.lstrip())]
+    fresh = True
+    for word in text.split():
+        joint = "" if fresh else " "
+        for piece in pieces(word):
+            if not fresh and display_width(f"{line}{joint}{piece}") > width:
+                lines.append(line)
+                line, joint = hang, ""
+            line += joint + piece
+            joint, fresh = "", False
+    return [*lines, line]
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

@@ -14,6 +14,7 @@ from reports.text_csv import table_csv as csv
 from reports.text_find import Found, find
 from reports.text_markdown import markdown
 from reports.view import Check, Column, Ladder, Section, Table, View
+from reports.words import say
 
 __all__ = ["csv", "markdown", "render"]
 
@@ -38,9 +39,9 @@ def render(
     """
     writer = _Writer(width, colour)
     writer.line(view.verdict_line, view.verdict_tone)
-    shared = "; ".join(f"{label} {value}" for label, value in view.shared)
+    shared = say("; ").join(f"{label} {value}" for label, value in view.shared)
     if shared:
-        writer.line(f"In every case: {shared}.", "muted")
+        writer.line(say(f"In every case: {shared}."), "muted")
     if tables:
         for section, part in _chosen(view, tables):
             _section(writer, section, part)
@@ -64,13 +65,13 @@ def _section(writer: _Writer, section: Section, part: Table | Ladder | None) -> 
     tables = section.tables if part is None else [part] if isinstance(part, Table) else []
     ladders = section.ladders if part is None else [part] if isinstance(part, Ladder) else []
     if not isinstance(part, Ladder):
-        writer.heading(f"{section.label}: {section.answers}")
+        writer.heading(section.label + say(": ") + section.answers)
     for figure in section.figures if part is None else ():
-        writer.line(f"{figure.label}: {figure.text} {figure.unit}".rstrip())
+        writer.line(f"{figure.label}{say(': ')}{figure.text} {figure.unit}".rstrip())
     for table in tables:
         writer.table(table)
     for ladder in ladders:
-        writer.heading(f"{ladder.label}: {ladder.meaning}")
+        writer.heading(ladder.label + say(": ") + ladder.meaning)
         for grid, also in ladder.distinct():
             column = grid.columns[0]
             unit = f", {column.unit}" if column.unit else ""
@@ -83,17 +84,17 @@ def _section(writer: _Writer, section: Section, part: Table | Ladder | None) -> 
 def _ending(writer: _Writer, view: View) -> None:
     writer.blank()
     for reason, count in view.dropped:
-        writer.line(f"left out {count:,}: {reason}", "muted")
+        writer.line(say(f"left out {count:,}: {reason}"), "muted")
     for check in view.checks:
         if check.state != "ok":
             writer.line(_check_line(check), check.tone)
     if all(check.state == "ok" for check in view.checks):
-        writer.line(f"All {len(view.checks)} checks hold.", "muted")
+        writer.line(say(f"All {len(view.checks)} checks hold."), "muted")
 
 
 def _check_line(check: Check) -> str:
-    limit = f" (limit {check.limit})" if check.limit else ""
-    return f"{check.kind} check {check.state}: {check.label}: {check.value}{limit}"
+    limit = say(f" (limit {check.limit})") if check.limit else ""
+    return say(f"{check.kind} check {check.state}: {check.label}: {check.value}{limit}")
 
 
 class _Writer:
@@ -129,8 +130,12 @@ class _Writer:
         kept = self._fitting(table, units, key)
         drawn = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
         drawn.add_column(
-            Text(table.key_label), no_wrap=True, overflow="ellipsis", vertical="bottom", width=key
-        )  # fmt: skip
+            Text(say(table.key_label)),
+            no_wrap=True,
+            overflow="ellipsis",
+            vertical="bottom",
+            width=key,
+        )
         for label in table.extra_labels:
             drawn.add_column(Text(label), no_wrap=True, vertical="bottom")
         for column in kept:
@@ -175,8 +180,9 @@ class _Writer:
             self.line(remark.replace(numbers.MINUS, "-"), "muted")
         missing = len(table.columns) - len(kept)
         if missing:
-            plural = "column does" if missing == 1 else "columns do"
-            self.line(f"{missing} {plural} not fit into {self.width} characters.", "muted")
+            left = say(f"{missing} columns do not fit into {self.width} characters.")
+            one = say(f"1 column does not fit into {self.width} characters.")
+            self.line(one if missing == 1 else left, "muted")
 
     def _key_width(self, table: Table, grouped: bool) -> int:
         labels = [row.label for row in table.rows]
@@ -184,7 +190,10 @@ class _Writer:
             labels = ["  " + " · ".join(row.key[1:]) for row in table.rows]
             labels += [row.key[0] for row in table.rows]
         widest = max((numbers.display_width(label) for label in labels), default=4)
-        return min(max(widest, len(table.key_label)), max(_LEAST_KEY, self.width // 2))
+        return min(
+            max(widest, numbers.display_width(say(table.key_label))),
+            max(_LEAST_KEY, self.width // 2),
+        )
 
     def _fitting(self, table: Table, units: bool, key: int) -> list[Column]:
         """The columns that fit, in order; the least important are left out first."""
@@ -205,7 +214,12 @@ class _Writer:
 
 def _extra_widths(table: Table) -> list[int]:
     return [
-        max([len(label), *(numbers.display_width(row.extra[i]) for row in table.rows)])
+        max(
+            [
+                numbers.display_width(label),
+                *(numbers.display_width(row.extra[i]) for row in table.rows),
+            ]
+        )
         for i, label in enumerate(table.extra_labels)
     ]
 
@@ -216,19 +230,13 @@ def _styled(column: Column, row: int) -> Text:
 
 def _header(column: Column, units: bool) -> str:
     """The heading in lines that are no wider than they need be, with the unit below."""
-    lines = _wrapped(column.label, max(9, _body_width(column)))
+    wide = numbers.display_width(column.label) > len(column.label)
+    lines = _wrapped(column.label, max(12 if wide else 9, _body_width(column)))
     return "\n".join([*lines, column.unit] if units and column.unit else lines)
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if numbers.display_width(longer) <= width or not lines[-1]:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
+    return numbers.wrapped(text, width)
 
 
 def _body_width(column: Column) -> int:

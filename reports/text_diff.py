@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from reports.text_diff_markdown import markdown
 from reports.text_diff_writer import Writer, ascii_of
 from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffView, Line, Panel
+from reports.words import say
 
 __all__ = ["markdown", "render"]
 
@@ -53,15 +54,15 @@ def _along(writer: Writer, book: DiffBook) -> None:
 
 
 def _step(writer: Writer, view: DiffView, every: bool) -> None:
-    writer.line(f"plan diff  {view.title}", "bold")
+    writer.line(f"{say('plan diff')}  {view.title}", "bold")
     if view.unmoved:
         writer.lines(view.banner, "! ", "bad")
-        writer.line(f"no change over the tolerance of {view.tolerance}")
+        writer.line(say(f"no change over the tolerance of {view.tolerance}"))
         _inputs(writer, view, every)
         return
     writer.lines(view.banner, "! ", "bad")
     writer.line(view.verdict_line, view.verdict_tone)
-    writer.lines(view.breaches, "BROKEN RULE ", "bad")
+    writer.lines(view.breaches, say("BROKEN RULE "), "bad")
     _head(writer, view)
     _lines(writer, view.lines)
     _figures(writer, view, every)
@@ -79,17 +80,19 @@ def _step(writer: Writer, view: DiffView, every: bool) -> None:
 def _head(writer: Writer, view: DiffView) -> None:
     for label, old, new in view.head:
         sign = "=" if old == new else "->"
-        writer.line(f"{label}: {old}" if old == new else f"{label}: {old} {sign} {new}", "muted")
+        text = old if old == new else f"{old} {sign} {new}"
+        writer.line(label + say(": ") + text, "muted")
     writer.lines(view.paired, "", "muted")
 
 
 def _lines(writer: Writer, lines: Sequence[Line]) -> None:
     if not lines:
         return
-    writer.heading("Lines crossed")
+    writer.heading(say("Lines crossed"))
     for one in lines:
         detail = f", {ascii_of(one.detail)}" if one.detail else ""
-        text = f"{one.label}: {one.old} -> {one.new}{detail} [{one.word}] {one.where}"
+        colon = say(": ")
+        text = f"{one.label}{colon}{one.old} -> {one.new}{detail} [{one.word}] {one.where}"
         writer.lines([text], "! " if one.mark in ("worse", "unknown") else "  ", _tone(one.mark))
 
 
@@ -100,7 +103,7 @@ def _tone(mark: str) -> str:
 def _figures(writer: Writer, view: DiffView, every: bool) -> None:
     moved = [row for row in view.totals if every or row.mark != "same"]
     if moved and len(view.cases) > 1:
-        writer.heading("The whole plan")
+        writer.heading(say("The whole plan"))
         writer.rows(moved)
     if len(view.cases) > 1:
         _cases(writer, view, every)
@@ -110,7 +113,7 @@ def _figures(writer: Writer, view: DiffView, every: bool) -> None:
 
 
 def _cases(writer: Writer, view: DiffView, every: bool) -> None:
-    writer.heading(f"Cases by {view.by}" if view.by else "Cases")
+    writer.heading(say(f"Cases by {view.by}") if view.by else say("Cases"))
     moved = [c for c in view.cases if every or c.mark != "same"]
     limit = len(moved) if every else _CASES
     rows = []
@@ -118,36 +121,42 @@ def _cases(writer: Writer, view: DiffView, every: bool) -> None:
         row = case.judged
         cells = [ascii_of(t) for t in (row.old, row.new, row.delta, row.percent)] if row else []
         rows.append([case.label, *cells, case.word])
-    writer.table(["", "old", "new", "delta", "", ""], rows)
+    writer.table(["", say("old"), say("new"), say("delta"), "", ""], rows)
     left = len(moved) - limit
     same = len(view.cases) - len(moved)
-    notes = [f"{left} more that moved" if left > 0 else "", f"{same} ~ (unchanged)" if same else ""]
-    told = ", ".join(note for note in notes if note)
+    notes = [
+        say(f"{left} more that moved") if left > 0 else "",
+        say(f"{same} ~ (unchanged)") if same else "",
+    ]
+    told = say(", ").join(note for note in notes if note)
     if told:
-        writer.line(f"{told}; --all lists every case", "muted")
+        writer.line(say(f"{told}; --all lists every case"), "muted")
 
 
 def _case(writer: Writer, case: DiffCase, every: bool) -> None:
     rows = list(case.rows) if every else list(case.moved)
     if not rows:
         return
-    writer.heading(f"Figures: {case.label}")
+    writer.heading(say(f"Figures: {case.label}"))
     limit = len(rows) if every else _ROWS
     writer.rows(rows[:limit])
     left, same = len(rows) - limit, len(case.rows) - len(case.moved)
-    notes = [f"{left} more moved" if left > 0 else "", f"{same} ~" if same and not every else ""]
-    told = ", ".join(note for note in notes if note)
+    notes = [
+        say(f"{left} more moved") if left > 0 else "",
+        f"{same} ~" if same and not every else "",
+    ]
+    told = say(", ").join(note for note in notes if note)
     if told:
-        writer.line(f"{told} (--all lists them)", "muted")
+        writer.line(say(f"{told} (--all lists them)"), "muted")
 
 
 def _bridge(writer: Writer, bridge: Bridge) -> None:
-    head = f"Why {bridge.label} {ascii_of(bridge.total)} {bridge.unit}".rstrip()
-    writer.heading(f"{head}, {bridge.case}")
+    what = f"{bridge.label} {ascii_of(bridge.total)} {bridge.unit}".rstrip()
+    writer.heading(say(f"Why {what}, {bridge.case}"))
     if bridge.refused:
-        writer.line(f"not divided: {bridge.refused}", "warn")
+        writer.line(say(f"not divided: {bridge.refused}"), "warn")
         return
-    rows: list[list[str]] = [["old", ascii_of(bridge.old), "", ""]]
+    rows: list[list[str]] = [[say("old"), ascii_of(bridge.old), "", ""]]
     for group in bridge.groups:
         rows.append([group.label, ascii_of(group.text), "", ""])
         rows += [
@@ -155,15 +164,17 @@ def _bridge(writer: Writer, bridge: Bridge) -> None:
              ascii_of(s.change)]
             for s in group.shares
         ]  # fmt: skip
-    rows.append(["new", ascii_of(bridge.new), "", ""])
-    writer.table(["", bridge.unit, "range", ""], rows, left=(2, 3))
-    writer.line(f"{bridge.method}; residual {ascii_of(bridge.residual)}; {bridge.footing}", "muted")
+    rows.append([say("new"), ascii_of(bridge.new), "", ""])
+    writer.table(["", bridge.unit, say("range"), ""], rows, left=(2, 3))
+    writer.line(
+        say(f"{bridge.method}; residual {ascii_of(bridge.residual)}; {bridge.footing}"), "muted"
+    )
     if bridge.note:
         writer.line(bridge.note, "muted")
 
 
 def _panel(writer: Writer, panel: Panel) -> None:
-    writer.heading(f"Like for like, {panel.case}")
+    writer.heading(say(f"Like for like, {panel.case}"))
     if not panel.rows:
         writer.line(panel.note, "muted")
         return
@@ -174,25 +185,32 @@ def _panel(writer: Writer, panel: Panel) -> None:
 def _doubts(writer: Writer, view: DiffView) -> None:
     if not view.doubts:
         return
-    writer.heading(f"How sure: {view.doubted}")
+    writer.heading(say(f"How sure: {view.doubted}"))
     for one in view.doubts:
         words = f"{one.owner} {one.label}".strip()
-        text = f"{words}: {ascii_of(one.value)}, {one.confidence}: {ascii_of(one.reach)}"
+        colon, comma = say(": "), say(", ")
+        value, reach = ascii_of(one.value), ascii_of(one.reach)
+        text = f"{words}{colon}{value}{comma}{one.confidence}{colon}{reach}"
         writer.lines([text], "  ")
 
 
 def _ranks(writer: Writer, view: DiffView, every: bool) -> None:
     if not view.ranks:
         return
-    writer.heading(f"Ranks that changed, by {view.ranked}")
+    writer.heading(say(f"Ranks that changed, by {view.ranked}"))
     limit = len(view.ranks) if every else _CASES
-    writer.table(["", "old", "new"], [[r.label, r.old, r.new] for r in view.ranks[:limit]])
+    writer.table(
+        ["", say("old"), say("new")], [[r.label, r.old, r.new] for r in view.ranks[:limit]]
+    )
     if len(view.ranks) > limit:
-        writer.line(f"{len(view.ranks) - limit} more (--all lists them)", "muted")
+        writer.line(say(f"{len(view.ranks) - limit} more (--all lists them)"), "muted")
 
 
 def _inputs(writer: Writer, view: DiffView, every: bool) -> None:
-    for title, rows in (("Inputs changed", view.inputs), ("Corrections", view.corrections)):
+    for title, rows in (
+        (say("Inputs changed"), view.inputs),
+        (say("Corrections"), view.corrections),
+    ):
         if not rows:
             continue
         writer.heading(title)
@@ -204,23 +222,32 @@ def _inputs(writer: Writer, view: DiffView, every: bool) -> None:
                 writer.line(group)
             owner = f" ({row.owner})" if row.owner else ""
             often = (
-                f" in {row.count} cases" if row.count > 1 and len(view.cases) > row.count else ""
+                say(f" in {row.count} cases")
+                if row.count > 1 and len(view.cases) > row.count
+                else ""
             )
             change = f"{ascii_of(row.old)} -> {ascii_of(row.new)} {row.unit}".rstrip()
             basis = row.basis if every else row.brief
-            writer.lines([f"{row.label}{owner}: {change}{often}; {basis}".rstrip("; ")], "  ")
+            writer.lines(
+                [f"{row.label}{owner}{say(': ')}{change}{often}; {basis}".rstrip("; ")], "  "
+            )
         if len(rows) > limit:
-            writer.line(f"{len(rows) - limit} more (--all lists them)", "muted")
+            writer.line(say(f"{len(rows) - limit} more (--all lists them)"), "muted")
     if view.formulas:
-        writer.lines([f"computed otherwise today: {', '.join(view.formulas)}"], "")
+        writer.lines([say(f"computed otherwise today: {', '.join(view.formulas)}")], "")
 
 
 def _ending(writer: Writer, view: DiffView) -> None:
-    for word, labels in (("only in the new plan", view.added), ("only in the old", view.removed)):
+    for word, labels in (
+        (say("only in the new plan"), view.added),
+        (say("only in the old"), view.removed),
+    ):
         if labels:
             writer.blank()
-            more = f" and {len(labels) - _CASES} more" if len(labels) > _CASES else ""
-            writer.lines([f"{word}: {'; '.join(labels[:_CASES])}{more}"], "")
-    for word, names in zip(("old", "new"), view.only, strict=True):
+            more = say(f" and {len(labels) - _CASES} more") if len(labels) > _CASES else ""
+            writer.lines([f"{word}{say(': ')}{'; '.join(labels[:_CASES])}{more}"], "")
+    for word, names in zip((say("old"), say("new")), view.only, strict=True):
         if names:
-            writer.lines([f"metrics of the {word} plan alone: {', '.join(names)}"], "", "muted")
+            writer.lines(
+                [say(f"metrics of the {word} plan alone: {', '.join(names)}")], "", "muted"
+            )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from reports import numbers
 from reports.view_diff_parts import Bridge, DiffBook, DiffRow, DiffView, InputRow
+from reports.words import say, term
 
 LIMIT = 65_000
 """Characters of one comment."""
@@ -75,26 +76,27 @@ def _along(book: DiffBook, rows: int) -> list[str]:
         for row in book.along
     ]
     numeric = range(2, 2 + len(book.cards))
-    return _table(["Case", "Figure", *book.cards], body, numeric, rows)
+    return _table([say("Case"), say("Figure"), *book.cards], body, numeric, rows)
 
 
 def _step(view: DiffView, rows: int, folds: int) -> list[str]:
     if view.unmoved:
         lines = [
-            f"**{_md(view.title)}**: no change over the tolerance of {_md(view.tolerance)}.",
+            f"**{_md(view.title)}**: "
+            + say(f"no change over the tolerance of {_md(view.tolerance)}."),
             "",
         ]
         return [*(f"> ⚠ {_md(b)}" for b in view.banner), *lines]
-    lines = [f"**{_md(view.title)}**: {_md(view.verdict_line)}", ""]
-    lines += [f"> **Warning:** {_md(text)}" for text in view.banner]
-    lines += [f"> **Rule broken:** {_md(text)}" for text in view.breaches]
+    lines = [f"**{_md(view.title)}**{say(': ')}{_md(view.verdict_line)}", ""]
+    lines += [f"> **{say('Warning:')}** {_md(text)}" for text in view.banner]
+    lines += [f"> **{say('Rule broken:')}** {_md(text)}" for text in view.breaches]
     lines += [""] * bool(view.banner or view.breaches)
     lines += _main_table(view, rows)
     blocks = _folds(view)
     for fold in blocks[:folds]:
         lines += _details(fold, rows)
     left = len(blocks) - folds
-    return [*lines, *([f"{left:,} more blocks are left out.", ""] if left > 0 else [])]
+    return [*lines, *([say(f"{left:,} more blocks are left out."), ""] if left > 0 else [])]
 
 
 def _main_table(view: DiffView, rows: int) -> list[str]:
@@ -103,7 +105,7 @@ def _main_table(view: DiffView, rows: int) -> list[str]:
     if len(view.cases) == 1:
         shown = [r for r in view.cases[0].moved if r.name in figures] or view.cases[0].moved
         body = [_figure_cells(row) for row in shown]
-        return _table(_FIGURE_HEADS, body, range(1, 5), rows)
+        return _table([*map(say, _FIGURE_HEADS)], body, range(1, 5), rows)
     names = (figures or [r.name for r in view.cases[0].rows[:1]])[:3]
     first = {row.name: row for row in view.cases[0].rows}
     heads = [first[n].label + (f" ({first[n].unit})" if first[n].unit else "") for n in names]
@@ -114,19 +116,21 @@ def _main_table(view: DiffView, rows: int) -> list[str]:
         cells = [f"{table[n].old} → {table[n].new}" for n in names]
         crossed = [f"{r.label}: {r.old} → {r.new}" for r in case.moved if r.kind == "word"][:2]
         body.append([case.label, *cells, case.word, "; ".join(crossed)])
-    lines = _table(["Case", *heads, "", "Note"], body, (), rows)
+    lines = _table([say("Case"), *heads, "", say("Note")], body, (), rows)
     same, more = len(view.cases) - len(moved), len(moved) - _ROWS
-    notes = [f"{more:,} more cases moved." if more > 0 else "",
-             f"{same:,} cases unchanged (~)." if same else ""]  # fmt: skip
+    notes = [say(f"{more:,} more cases moved.") if more > 0 else "",
+             say(f"{same:,} cases unchanged (~).") if same else ""]  # fmt: skip
     return [*lines, *(line for note in notes if note for line in (note, ""))]
 
 
 def _listed(view: DiffView) -> str:
     count = len(view.cases)
-    return "All figures that moved" + (f" in {_CASES} of {count:,} cases" * (count > _CASES))
+    return say("All figures that moved") + (
+        say(f" in {_CASES} of {count:,} cases") * (count > _CASES)
+    )
 
 
-_FIGURE_HEADS = ("Figure", "Old", "New", "Δ", "Δ %", "")
+_FIGURE_HEADS = (term("Figure"), term("Old"), term("New"), "Δ", "Δ %", "")
 
 
 def _figure_cells(row: DiffRow) -> list[str]:
@@ -136,48 +140,87 @@ def _figure_cells(row: DiffRow) -> list[str]:
 
 def _folds(view: DiffView) -> list[_Fold]:
     found = [
-        _Fold("Lines crossed", ("Line", "Old", "New", "", "Where"), [
-            (x.label, x.old, x.new, x.word, x.where + (f" ({x.detail})" if x.detail else ""))
-            for x in view.lines
-        ]),
+        _Fold(
+            say("Lines crossed"),
+            (say("Line"), say("Old"), say("New"), "", say("Where")),
+            [
+                (x.label, x.old, x.new, x.word, x.where + (f" ({x.detail})" if x.detail else ""))
+                for x in view.lines
+            ],
+        ),
         *_why(view.bridges),
         *_panels(view),
-        _Fold("How sure", ("Fact", "Value", "Known from", "Result over its range", "Basis"), [
-            (f"{d.owner} {d.label}".strip(), d.value, d.confidence, d.reach, d.basis)
-            for d in view.doubts
-        ], [view.doubted] if view.doubts else []),
-        _Fold(f"Ranks that changed, by {view.ranked}", ("Case", "Old", "New"),
-              [(r.label, r.old, r.new) for r in view.ranks]),
-        _inputs("Inputs changed", view.inputs),
-        _inputs("Corrections by today's catalog", view.corrections),
-        _Fold("Computed otherwise today", ("Metric",), [(n,) for n in view.formulas]),
-        _Fold(_listed(view), ("Case", *_FIGURE_HEADS), [
-            (case.label, *_figure_cells(row)) for case in view.cases[:_CASES] for row in case.moved
-        ], numeric=range(2, 6)),
-        _Fold("Cases added and removed", ("Case", ""), [
-            *((label, "only in the new plan") for label in view.added),
-            *((label, "only in the old plan") for label in view.removed),
-        ]),
-        _Fold("How the plans were compared", ("", "Old", "New"), list(view.head),
-              list(view.paired)),
-    ]  # fmt: skip
+        _Fold(
+            say("How sure"),
+            (
+                say("Fact"),
+                say("Value"),
+                say("Known from"),
+                say("Result over its range"),
+                say("Basis"),
+            ),
+            [
+                (f"{d.owner} {d.label}".strip(), d.value, d.confidence, d.reach, d.basis)
+                for d in view.doubts
+            ],
+            [view.doubted] if view.doubts else [],
+        ),
+        _Fold(
+            say(f"Ranks that changed, by {view.ranked}"),
+            (say("Case"), say("Old"), say("New")),
+            [(r.label, r.old, r.new) for r in view.ranks],
+        ),
+        _inputs(say("Inputs changed"), view.inputs),
+        _inputs(say("Corrections by today's catalog"), view.corrections),
+        _Fold(say("Computed otherwise today"), (say("Metric"),), [(n,) for n in view.formulas]),
+        _Fold(
+            _listed(view),
+            (say("Case"), *map(say, _FIGURE_HEADS)),
+            [
+                (case.label, *_figure_cells(row))
+                for case in view.cases[:_CASES]
+                for row in case.moved
+            ],
+            numeric=range(2, 6),
+        ),
+        _Fold(
+            say("Cases added and removed"),
+            (say("Case"), ""),
+            [
+                *((label, say("only in the new plan")) for label in view.added),
+                *((label, say("only in the old plan")) for label in view.removed),
+            ],
+        ),
+        _Fold(
+            say("How the plans were compared"),
+            ("", say("Old"), say("New")),
+            list(view.head),
+            list(view.paired),
+        ),
+    ]
     return [fold for fold in found if fold.rows]
 
 
 def _why(bridges: Sequence[Bridge]) -> Iterable[_Fold]:
     for one in bridges:
-        title = f"Why {one.label} {one.total} {one.unit}".rstrip() + f", {one.case}"
+        what = f"{one.label} {one.total} {one.unit}".rstrip()
+        title = say(f"Why {what}, {one.case}")
         if one.refused:
-            yield _Fold(title, ("Not divided",), [(one.refused,)])
+            yield _Fold(title, (say("Not divided"),), [(one.refused,)])
             continue
-        rows: list[Sequence[str]] = [("old", one.old, "", "")]
+        rows: list[Sequence[str]] = [(say("old"), one.old, "", "")]
         for group in one.groups:
             rows.append((group.label, group.text, "", ""))
             rows += [("· " + s.label, s.text, f"{s.low} … {s.high}", s.change)
                      for s in group.shares]  # fmt: skip
-        rows.append(("new", one.new, "", ""))
-        notes = [f"{one.method}; residual {one.residual}; {one.footing}.", one.note]
-        heads = ("Driver", f"Share ({one.unit})" if one.unit else "Share", "Range", "Change")
+        rows.append((say("new"), one.new, "", ""))
+        notes = [say(f"{one.method}; residual {one.residual}; {one.footing}."), one.note]
+        heads = (
+            say("Driver"),
+            say(f"Share ({one.unit})") if one.unit else say("Share"),
+            say("Range"),
+            say("Change"),
+        )
         yield _Fold(title, heads, rows, [n for n in notes if n], (1, 2))
 
 
@@ -186,15 +229,20 @@ def _panels(view: DiffView) -> Iterable[_Fold]:
         heads = ["", *(f"{label} ({unit})" if unit else label for label, unit in panel.heads)]
         body = [(label, *cells) for label, cells in panel.rows]
         if body:
-            yield _Fold(f"Like for like, {panel.case}", heads, list(body),
+            yield _Fold(say(f"Like for like, {panel.case}"), heads, list(body),
                         numeric=range(1, len(heads)))  # fmt: skip
 
 
 def _inputs(title: str, rows: Sequence[InputRow]) -> _Fold:
-    return _Fold(title, ("Group", "Input", "Old", "New", "Of", "Source"), [
-        (r.group, r.label + (f" ({r.unit})" if r.unit else ""), r.old, r.new, r.owner, r.basis)
-        for r in rows
-    ], numeric=(2, 3))  # fmt: skip
+    return _Fold(
+        title,
+        (say("Group"), say("Input"), say("Old"), say("New"), say("Of"), say("Source")),
+        [
+            (r.group, r.label + (f" ({r.unit})" if r.unit else ""), r.old, r.new, r.owner, r.basis)
+            for r in rows
+        ],
+        numeric=(2, 3),
+    )
 
 
 def _details(fold: _Fold, rows: int) -> list[str]:
@@ -212,7 +260,7 @@ def _table(
     lines = [_row(heads), _row(["---:" if i in right else "---" for i in range(len(heads))], str)]
     lines += [_row(row) for row in rows[:most]]
     left = len(rows) - most
-    return [*lines, "", *([f"{left:,} more rows are left out.", ""] if left > 0 else [])]
+    return [*lines, "", *([say(f"{left:,} more rows are left out."), ""] if left > 0 else [])]
 
 
 def _row(cells: Sequence[str], escape: Callable[[str], str] | None = None) -> str:

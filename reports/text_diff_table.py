@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
 from reports import numbers
@@ -53,7 +52,7 @@ def _widest(rows: Sequence[Sequence[str]], place: int) -> int:
 
 
 def _title(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return numbers.wrapped(text, width)
 
 
 def _blocks(least: Sequence[int], width: int) -> list[list[int]]:

@@ -11,6 +11,7 @@ from rich.text import Text
 from reports import numbers, palette
 from reports.text_diff_table import table
 from reports.view_diff_parts import DiffRow
+from reports.words import say
 
 
 def ascii_of(text: str) -> str:
@@ -35,11 +36,14 @@ class Writer:
         """Texts with a mark before each; what runs over is set in."""
         style = "bold" if tone == "bold" else palette.TERMINAL.get(tone, "")
         for text in map(ascii_of, texts):
-            wrapped = textwrap.wrap(
-                text, self.width - len(mark), break_on_hyphens=False, subsequent_indent="  "
-            )
+            room = self.width - numbers.display_width(mark)
+            wrapped = textwrap.wrap(text, room, break_on_hyphens=False, subsequent_indent="  ")
+            if numbers.display_width(text) > len(text):  # textwrap counts wide characters as one
+                wrapped = numbers.wrapped(text, room, "  ")
             for number, part in enumerate(wrapped or [""]):
-                self.out.append(Text((mark if not number else " " * len(mark)) + part, style))
+                self.out.append(
+                    Text((mark if not number else " " * numbers.display_width(mark)) + part, style)
+                )
 
     def heading(self, text: str) -> None:
         """A heading after an empty line."""
@@ -58,7 +62,7 @@ class Writer:
              *map(ascii_of, (row.old, row.new, row.delta, row.percent)), row.word]
             for row in rows
         ]  # fmt: skip
-        self.table(["", "old", "new", "delta", "", ""], cells, left=(5,))
+        self.table(["", say("old"), say("new"), say("delta"), "", ""], cells, left=(5,))
 
     def table(
         self, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()
@@ -82,4 +86,4 @@ class Writer:
 
 
 def _mark_style(word: str) -> str:
-    return palette.TERMINAL.get({"better": "good", "worse": "bad"}.get(word, ""), "")
+    return palette.TERMINAL.get({say("better"): "good", say("worse"): "bad"}.get(word, ""), "")

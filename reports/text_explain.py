@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from planner.explain import Basis, Explanation, Row, is_number
 from planner.inputs import Source
 from reports.numbers import Kind, display_width, show
+from reports.numbers import wrapped as wrapped_wide
+from reports.words import called, say
 
 INDENT = "  "
 _JOINED = {"if", "else", "and", "or", "not"}
@@ -34,7 +36,7 @@ def render(tree: Explanation, width: int = 80) -> str:
     lines = _Lines()
     lines.node(tree, 0)
     if lines.sources:
-        lines.add(0, "sources")
+        lines.add(0, say("sources"))
         for number, source in enumerate(lines.sources, 1):
             lines.add(1, f"[{number}] {_titled(source)}", 4)
     return "\n".join(part for line in lines.done for part in line.wrapped(width)) + "\n"
@@ -85,20 +87,20 @@ class _Lines:
         if tree.cut:
             return
         source = f" {self.mark(tree.source)}" if tree.source else ""
-        self.add(level, f"why: {tree.meaning}{source}")
+        self.add(level, say(f"why: {tree.meaning}{source}"))
         if tree.because:
-            self.add(level, f"replaces the built-in formula, because: {tree.because}")
+            self.add(level, say(f"replaces the built-in formula, because: {tree.because}"))
         for operand in tree.operands:
             self.node(operand, level)
 
     def input(self, tree: Explanation, level: int) -> None:
         value = "" if tree.grouped else f": {tree.exact}"
-        self.add(level, f"{tree.name}{value} - {tree.label}", 4)
+        self.add(level, f"{tree.name}{value} - {called(tree.label)}", 4)
         self.rows(tree, level + 1)
         if tree.repeated or tree.grouped:
             return
         if tree.kind == "constant":
-            self.add(level + 1, f"constant: {tree.meaning}")
+            self.add(level + 1, say(f"constant: {tree.meaning}"))
         elif tree.basis:
             self.add(level + 1, self.basis(tree.basis))
 
@@ -107,7 +109,7 @@ class _Lines:
         rows = tree.rows
         if tree.grouped and len(rows) > 1 and all(_alike(row, rows[0]) for row in rows):
             first = rows[0]
-            every = f"every {tree.each}"
+            every = say(f"every {tree.each}")
             rows = (Row(every, first.value, first.exact, first.numbers, first.basis),)
         for row in rows:
             numbers = f" = {row.numbers}" if row.numbers and not tree.repeated else ""
@@ -118,10 +120,12 @@ class _Lines:
     def basis(self, basis: Basis) -> str:
         """``given at example.yaml:15:1``, or ``Qwen3-8B, config [3], qwen3-8b.yaml:15:14``."""
         if basis.kind == "given":
-            return f"given at {basis.place}"
+            return say(f"given at {basis.place}")
         confidence = " ".join([basis.confidence, *(self.mark(s) for s in basis.sources)]).strip()
         if basis.kind == "default":
-            return "; ".join(p for p in (f"default of {basis.place}", confidence, basis.note) if p)
+            return "; ".join(
+                p for p in (say(f"default of {basis.place}"), confidence, basis.note) if p
+            )
         facts = ", ".join(part for part in (basis.owner, confidence, basis.place) if part)
         return f"{facts}; {basis.note}" if basis.note else facts
 
@@ -133,7 +137,9 @@ def _heading(tree: Explanation) -> str:
         shown = display(tree)
         short = tree.display in ("", "1", tree.unit) and tree.whole
         value = f": {shown}" + ("" if short or shown == tree.exact else f" ({tree.exact})")
-    return f"{tree.name}{value} - {tree.label}" + (" (see above)" if tree.repeated else "")
+    return f"{tree.name}{value} - {called(tree.label)}" + (
+        say(" (see above)") if tree.repeated else ""
+    )
 
 
 def _alike(row: Row, other: Row) -> bool:
@@ -145,7 +151,7 @@ def _alike(row: Row, other: Row) -> bool:
 
 
 def _titled(source: Source) -> str:
-    read = f" (read {source.read})" if source.read else ""
+    read = say(f" (read {source.read})") if source.read else ""
     return ", ".join(part for part in (source.title, source.url) if part) + read
 
 
@@ -154,6 +160,9 @@ def wrapped(text: str, width: int, hang: str = "") -> Iterator[str]:
 
     A number stays with its unit, an address is never cut, and leading blanks are kept.
     """
+    if display_width(text) > len(text):  # wide letters stand without blanks between them
+        yield from wrapped_wide(text, width, hang)
+        return
     body = text.lstrip(" ")
     current, empty = text[: len(text) - len(body)], True
     for word in _words(body):

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reports.view import Section, Table, View
+from reports.words import say
 
 
 def markdown(view: View) -> str:
     """The view as Markdown: answer, tables, assumptions, checks, sources."""
-    lines = [f"# {_md(view.title)}", "", _md(f"{view.name}, as of {view.as_of}, {view.owner}"), ""]
+    lines = [
+        f"# {_md(view.title)}",
+        "",
+        _md(say(f"{view.name}, as of {view.as_of}, {view.owner}")),
+        "",
+    ]
     lines += [f"**{_md(view.verdict_line)}**", ""]
     for tile in view.tiles:
         number = f"{tile.text} {tile.unit}".rstrip()
-        lines.append(_md(f"- {tile.label}: {number} ({tile.bound})"))
+        lines.append(_md(f"- {tile.label}{say(': ')}{number} ({tile.bound})"))
     if view.shared:
-        lines += ["", _md("In every case: " + "; ".join(f"{a} {b}" for a, b in view.shared) + ".")]
-    lines += ["", "## Cases", "", *_md_table(view.summary)]
+        shared = say("; ").join(f"{a} {b}" for a, b in view.shared)
+        lines += ["", _md(say(f"In every case: {shared}."))]
+    lines += ["", f"## {say('Cases')}", "", *_md_table(view.summary)]
     for section in view.sections:
         lines += _md_section(section)
     lines += _md_assumptions(view)
@@ -27,22 +34,25 @@ def markdown(view: View) -> str:
 def _md_section(section: Section) -> list[str]:
     lines = [f"## {_md(section.label)}", "", _md(section.answers), ""]
     for figure in section.figures:
-        lines += [_md(f"- {figure.label}: {figure.text} {figure.unit}".rstrip())]
+        lines += [_md(f"- {figure.label}{say(': ')}{figure.text} {figure.unit}".rstrip())]
     for table in section.tables:
         lines += _md_table(table)
     for ladder in section.ladders:
         lines += [f"### {_md(ladder.label)}", ""]
         for grid, also in ladder.distinct():
             unit = f", {grid.columns[0].unit}" if grid.columns[0].unit else ""
-            across = ladder.across
-            lines += [_md(f"{grid.caption}{unit}, {across}"), "", *_md_table(grid, units=False)]
+            lines += [
+                _md(f"{grid.caption}{unit}, {ladder.across}"),
+                "",
+                *_md_table(grid, units=False),
+            ]
             if also:
                 lines += [_md(also), ""]
     return lines
 
 
 def _md_table(table: Table, *, units: bool = True) -> list[str]:
-    heads = [table.key_label, *table.extra_labels]
+    heads = [say(table.key_label), *table.extra_labels]
     for column in table.columns:
         unit = f" ({column.unit})" if units and column.unit else ""
         heads.append(column.label + unit)
@@ -56,26 +66,30 @@ def _md_table(table: Table, *, units: bool = True) -> list[str]:
 
 
 def _md_assumptions(view: View) -> list[str]:
-    lines = ["## Assumptions", "", _md_row(["Input", "Value", "Unit", "Origin", "Reason"])]
+    lines = [
+        f"## {say('Assumptions')}",
+        "",
+        _md_row([say("Input"), say("Value"), say("Unit"), say("Origin"), say("Reason")]),
+    ]
     lines.append("| --- | ---: | --- | --- | --- |")
     for one in view.assumptions:
-        origin = f"{one.origin}: {one.place}" if one.place else one.origin
+        origin = f"{one.origin}{say(': ')}{one.place}" if one.place else one.origin
         lines.append(_md_row([one.label, one.text, one.unit, origin, one.note or one.meaning]))
     return [*lines, ""]
 
 
 def _md_rest(view: View) -> list[str]:
     lines = [
-        "## Checks",
+        f"## {say('Checks')}",
         "",
-        _md_row(["Check", "Kind", "State", "Value"]),
+        _md_row([say("Check"), say("Kind"), say("State"), say("Value")]),
         "| --- | --- | --- | ---: |",
     ]
     lines += [_md_row([c.label, c.kind, c.state, c.value]) for c in view.checks]
     if view.dropped:
-        lines += ["", "## Left out", ""]
-        lines += [_md(f"- {count:,}: {reason}") for reason, count in view.dropped]
-    lines += ["", "## Sources", ""]
+        lines += ["", f"## {say('Left out')}", ""]
+        lines += [_md(f"- {count:,}{say(': ')}{reason}") for reason, count in view.dropped]
+    lines += ["", f"## {say('Sources')}", ""]
     for source in view.sources:
         lines.append(_md(f"{source.number}. {source.title} {source.url}".rstrip()))
     hashes = ", ".join(f"{label} {value}" for label, value in view.provenance.hashes)

@@ -47,6 +47,8 @@ from reports.view_parts import (
 from reports.view_sources import Sources
 from reports.view_tables import Tables
 from reports.view_units import clean, machine_name, unit_words
+from reports.words import say
+from reports.words_plan import localised
 
 __all__ = [
     "Assumption",
@@ -80,6 +82,7 @@ __all__ = [
 
 def view_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> View:
     """The view of a plan; ``offered`` are catalog entries that a page lets its reader try."""
+    plan, english = localised(plan), plan
     axes = Axes(plan)
     tables = Tables(plan, axes)
     sources = Sources(plan)
@@ -115,8 +118,8 @@ def view_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> Vie
         inputs=glossary.inputs(),
         constants=glossary.constants(),
         checks=glossary.checks(),
-        dropped=tuple((clean(reason), count) for reason, count in plan.inputs.dropped.items()),
-        provenance=_provenance(plan),
+        dropped=tuple((say(clean(reason)), count) for reason, count in plan.inputs.dropped.items()),
+        provenance=_provenance(english),
         section_labels={n: clean(t.label) for n, t in plan.metrics.tables.items()},
         live=live_of(plan, offered),
     )

@@ -7,9 +7,10 @@ from planner.planning import Plan
 from reports.view_grid import Column, Kind, Row, Table, Value, text_of
 from reports.view_parts import Section
 from reports.view_units import clean, column_decimals, metric_display, with_unit
+from reports.words import say, term
 
 ACTUAL = "actual"
-_ANSWERS = "What did engines measure at their start, and how far off was the plan?"
+_ANSWERS = term("What did engines measure at their start, and how far off was the plan?")
 
 
 def actual_section(plan: Plan) -> Section | None:
@@ -17,7 +18,7 @@ def actual_section(plan: Plan) -> Section | None:
     if not plan.actual:
         return None
     tables = tuple(_table(plan, one, number) for number, one in enumerate(plan.actual, 1))
-    return Section(ACTUAL, "Plan against actual", _ANSWERS, tables)
+    return Section(ACTUAL, say("Plan against actual"), say(_ANSWERS), tables)
 
 
 def _table(plan: Plan, one: Actual, number: int) -> Table:
@@ -33,20 +34,21 @@ def _table(plan: Plan, one: Actual, number: int) -> Table:
         measured.append(_shown(plan, name, seen))
         errors.append(error_of(known, seen))
     columns = (
-        _column("planned", "Planned", planned, "word", 0),
-        _column("measured", "Measured", measured, "word", 1),
-        _column("error", "Error", errors, "share", 2),
+        _column("planned", say("Planned"), planned, "word", 0),
+        _column("measured", say("Measured"), measured, "word", 1),
+        _column("error", say("Error"), errors, "share", 2),
     )
     # The unit says that it is per GPU; a terminal has no room to say it twice.
     labels = {
-        name: clean(plan.metrics.label_of(name)).removesuffix(", one GPU") for name in one.values
+        name: clean(plan.metrics.label_of(name)).removesuffix(say(", one GPU"))
+        for name in one.values
     }
     notes = "; ".join(f"{labels[name]}: {clean(text)}" for name, text in one.notes.items())
     return Table(
         ACTUAL if number == 1 else f"{ACTUAL}-{number}",
-        f"Case {case + 1}, {clean(one.log)} ({clean(one.engine)})", columns,
-        tuple(Row((label,), (case,)) for label in labels.values()), key_label="Figure",
-        note=f"What explains a difference: {notes}." if notes else "",
+        say(f"Case {case + 1}, {clean(one.log)} ({clean(one.engine)})"), columns,
+        tuple(Row((label,), (case,)) for label in labels.values()), key_label=say("Figure"),
+        note=say(f"What explains a difference: {notes}.") if notes else "",
     )  # fmt: skip
 
 

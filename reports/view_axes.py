@@ -12,6 +12,7 @@ from reports import numbers
 from reports.view_grid import Row, Value
 from reports.view_parts import CaseName
 from reports.view_units import clean, machine_name, with_unit
+from reports.words import say
 
 Reached = frozenset[str]
 
@@ -76,14 +77,14 @@ class Axes:
 
     def _before(self) -> list[Axis]:
         axes = [
-            self._entity("model", "Model"),
-            self._entity("gpu", "GPU"),
+            self._entity("model", say("Model")),
+            self._entity("gpu", say("GPU")),
         ]
         if any(_layout(case)[1:] for case in self.plan.cases):
             return [
                 *axes,
                 Axis(
-                    "Layout", ("tp", *SIZES),
+                    say("Layout"), ("tp", *SIZES),
                     lambda case: " · ".join(f"{name} {size}" for name, size in _layout(case)),
                     lambda case: " ".join(f"{name}{size}" for name, size in _layout(case)),
                 ),
@@ -91,7 +92,7 @@ class Axes:
         return [
             *axes,
             Axis(
-                "Tensor parallel", ("tp",), lambda case: with_unit(_count(case, "tp"), "GPUs"),
+                say("Tensor parallel"), ("tp",), lambda case: with_unit(_count(case, "tp"), "GPUs"),
                 lambda case: f"TP{_count(case, 'tp')}",
             ),
         ]  # fmt: skip
@@ -104,14 +105,14 @@ class Axes:
 
         return [
             Axis(
-                "Weights", ("weight_format",), self._entity("weight_format", "").value,
+                say("Weights"), ("weight_format",), self._entity("weight_format", "").value,
                 lambda case: clean(case.weight_format).upper(),
             ),
             Axis(
-                "KV cache", ("kv_format",), self._entity("kv_format", "").value,
+                say("KV cache"), ("kv_format",), self._entity("kv_format", "").value,
                 lambda case: clean(case.kv_format).upper(),
             ),
-            Axis("Compute", ("compute_dtype",), compute, compute),
+            Axis(say("Compute"), ("compute_dtype",), compute, compute),
         ]  # fmt: skip
 
     def _after(self) -> list[Axis]:
@@ -122,21 +123,30 @@ class Axes:
             cached, prompt, output = (
                 _count(case, f"{part}_tokens") for part in ("cached", "prompt", "output")
             )
-            return f"{workload(case)} ({cached} cached, {prompt} new, {output} returned tokens)"
+            return say(
+                f"{workload(case)} ({cached} cached, {prompt} new, {output} returned tokens)"
+            )
 
         return [
             Axis(
-                "Context limit", ("context",),
+                say("Context limit"),
+                ("context",),
                 lambda case: with_unit(_count(case, "context"), "tokens"),
-                lambda case: f"{_count(case, 'context')} context",
+                lambda case: say(f"{_count(case, 'context')} context"),
             ),
-            Axis("Workload", ("cached_tokens", "prompt_tokens", "output_tokens"), shape, workload),
             Axis(
-                "Planned batch", ("batch",),
-                lambda case: with_unit(_count(case, "batch"), "requests"),
-                lambda case: f"batch {_count(case, 'batch')}",
+                say("Workload"),
+                ("cached_tokens", "prompt_tokens", "output_tokens"),
+                shape,
+                workload,
             ),
-        ]  # fmt: skip
+            Axis(
+                say("Planned batch"),
+                ("batch",),
+                lambda case: with_unit(_count(case, "batch"), "requests"),
+                lambda case: say(f"batch {_count(case, 'batch')}"),
+            ),
+        ]
 
     def _varies(self, axis: Axis, cases: Iterable[Case], reached: Reached) -> bool:
         return len({axis.key(case, reached) for case in cases}) > 1
@@ -158,12 +168,16 @@ class Axes:
         words = [axis.part(case) for axis in formats]
         if len(words) > 1 and len(set(words)) == 1:
             return words[0]
-        kinds = {"Weights": "weights", "KV cache": "KV", "Compute": "compute"}
+        kinds = {
+            say("Weights"): say("weights"),
+            say("KV cache"): "KV",
+            say("Compute"): say("compute"),
+        }
         named = [f"{w} {kinds[a.label]}" for w, a in zip(words, formats, strict=True)]
         for index, word in enumerate(words):
             rest = {other for other in words if other != word}
             if len(words) == 3 and words.count(word) == 1 and len(rest) == 1:
-                return f"{named[index]}, rest {rest.pop()}"
+                return say(f"{named[index]}, rest {rest.pop()}")
         return ", ".join(named)
 
     @cached_property
@@ -226,7 +240,7 @@ class Axes:
 
 def _either(texts: Iterable[str]) -> str:
     words = list(dict.fromkeys(texts))
-    return ", ".join(words[:2]) + (f" and {len(words) - 2} more" if len(words) > 2 else "")
+    return ", ".join(words[:2]) + (say(f" and {len(words) - 2} more") if len(words) > 2 else "")
 
 
 def anchor(prefix: str, text: str, taken: set[str]) -> str:

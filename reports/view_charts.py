@@ -31,10 +31,15 @@ from reports.view_parts import (
     Section,
 )
 from reports.view_units import clean, input_display, metric_display
+from reports.words import say, term
 
 _LEDGER = ("weights_gpu", "engine_overhead", "memory_left", "memory_outside")
-_LIMITS = {"time_weights": "weight reads", "time_kv": "KV reads", "time_compute": "compute"}
-_LEDGER_LABELS = ("Weights", "Overhead", "Left for KV", "Outside")
+_LIMITS = {
+    "time_weights": term("weight reads"),
+    "time_kv": term("KV reads"),
+    "time_compute": term("compute"),
+}
+_LEDGER_LABELS = (term("Weights"), term("Overhead"), term("Left for KV"), term("Outside"))
 
 
 class Charts:
@@ -83,10 +88,11 @@ class Charts:
         shown = rows if len(rows) <= CHART_ROWS else _spread(self._best(rows), CHART_ROWS)
         one = all(case.inputs["tp"] == 1 for case in self.plan.cases)
         labels, common = _apart(shown)
-        unit = "; ".join(["requests", "B*: KV reads overtake", *_noted(common)])
+        unit = "; ".join(["requests", say("B*: KV reads overtake"), *_noted(common)])
+        holder = say("GPU") if one else say("replica")
         chart = BarChart(
-            f"How many requests does one {'GPU' if one else 'replica'} hold at the context limit?",
-            _counted(unit, rows, shown, ", best per model and GPU"),
+            say(f"How many requests does one {holder} hold at the context limit?"),
+            _counted(unit, rows, shown, say(", best per model and GPU")),
             tuple(self._bar(row) for row in shown),
             kind="count",
         )
@@ -106,12 +112,12 @@ class Charts:
     def _bar(self, row: Row) -> Bar:
         """A bar with the planned batch and the thresholds of its workloads."""
         batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
-        marks = [Mark("planned batch", value, planned=True) for value in batches]
+        marks = [Mark(say("planned batch"), value, planned=True) for value in batches]
         held = self._value("max_concurrency", row.cases[0])
         found = [self._value("b_star_kv", case) for case in row.cases]
         reads = sorted({value for value in found if value is not None})
         ends = list(dict.fromkeys([*reads[:1], *reads[-1:]]))
-        note = " to ".join(numbers.show(value) for value in ends) or numbers.UNKNOWN
+        note = say(" to ").join(numbers.show(value) for value in ends) or say(numbers.UNKNOWN)
         # A threshold beyond what memory holds is out of reach: the note names it, no tick shows it.
         marks += [Mark("B*", v, quiet=True) for v in ends if held is not None and v < held]
         return Bar(row.label, held, f"B* {note}", tuple(marks))
@@ -128,11 +134,11 @@ class Charts:
             roomy = [r for r in rows if (self._value("memory_left", r.cases[0]) or 0.0) > 0]
             shown = _spread(roomy or rows, STACK_ROWS)
         labels, common = _apart(shown)
-        unit = "; ".join(["GiB per GPU", *_noted(common)])
+        unit = "; ".join([say("GiB per GPU"), *_noted(common)])
         stacks = tuple(self._stack(row) for row in shown)
         chart = StackChart(
-            "What takes the memory of one GPU?",
-            _counted(unit, rows, shown, " with room for KV"),
+            say("What takes the memory of one GPU?"),
+            _counted(unit, rows, shown, say(" with room for KV")),
             stacks,
         )
         short = tuple(replace(s, label=t) for s, t in zip(stacks, labels, strict=True))
@@ -141,13 +147,13 @@ class Charts:
     def _stack(self, row: Row) -> StackRow:
         case = row.cases[0]
         parts = tuple(
-            Segment(label, self._value(name, case), quiet=name == "memory_outside")
+            Segment(say(label), self._value(name, case), quiet=name == "memory_outside")
             for name, label in zip(_LEDGER, _LEDGER_LABELS, strict=True)
         )
         # The whole is marked where the parts run over it; elsewhere they end at it.
         left = self.plan.value("memory_left", case)
         short = isinstance(left, float) and left < 0
-        limit = Mark("all memory", self._value("memory_total", case)) if short else None
+        limit = Mark(say("all memory"), self._value("memory_total", case)) if short else None
         return StackRow(row.label, parts, limit)
 
     # ---- limits ----------------------------------------------------------------------------------
@@ -160,10 +166,10 @@ class Charts:
         shown = rows if len(rows) <= LIMIT_ROWS else _spread(rows, LIMIT_ROWS)
         labels, common = _apart(shown)
         unit = "; ".join(
-            ["ideal ms at the planned batch, the longest is marked max", *_noted(common)]
+            [say("ideal ms at the planned batch, the longest is marked max"), *_noted(common)]
         )
         return BarChart(
-            "Which limit sets the time of one decode step?", _counted(unit, rows, shown),
+            say("Which limit sets the time of one decode step?"), _counted(unit, rows, shown),
             tuple(
                 bar
                 for row, label in zip(shown, labels, strict=True)
@@ -178,7 +184,7 @@ class Charts:
         return [
             Bar(
                 label if not number else "", values[name],
-                f"{words}, max" if values[name] == longest is not None else words,
+                say(f"{say(words)}, max") if values[name] == longest is not None else say(words),
             )
             for number, (name, words) in enumerate(_LIMITS.items())
         ]  # fmt: skip
@@ -192,7 +198,7 @@ class Charts:
         labels, common = _apart(shown)
         unit = "; ".join(["requests", *_noted(common)])
         return BarChart(
-            "From which batch does compute exceed weight reads?", _counted(unit, rows, shown),
+            say("From which batch does compute exceed weight reads?"), _counted(unit, rows, shown),
             tuple(self._compute_bar(r, label) for r, label in zip(shown, labels, strict=True)),
         )  # fmt: skip
 
@@ -200,11 +206,13 @@ class Charts:
         held = {self._value("max_concurrency", case) for case in row.cases}
         known = sorted(value for value in held if value is not None)
         ends = list(dict.fromkeys([*known[:1], *known[-1:]]))
-        note = " to ".join(numbers.show(value, "count") for value in ends) or numbers.UNKNOWN
+        note = say(" to ").join(numbers.show(value, "count") for value in ends) or say(
+            numbers.UNKNOWN
+        )
         batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
-        marks = tuple(Mark("planned batch", value, planned=True) for value in batches)
+        marks = tuple(Mark(say("planned batch"), value, planned=True) for value in batches)
         return Bar(
-            label, self._value("b_star_compute", row.cases[0]), f"memory holds {note}", marks
+            label, self._value("b_star_compute", row.cases[0]), say(f"memory holds {note}"), marks
         )
 
     # ---- curves --------------------------------------------------------------------------------
@@ -214,12 +222,18 @@ class Charts:
         if "prompt_ladder" not in self.metrics.variants or not self._has("b_star_kv"):
             return None
         batches = dict.fromkeys(self._value("batch", i) for i in range(len(self.plan.cases)))
-        levels = tuple(Level("planned batch", b) for b in list(batches)[:3])
+        levels = tuple(Level(say("planned batch"), b) for b in list(batches)[:3])
         lines, common = self._lines("prompt_ladder", "b_star_kv", "context_start")
         return LineChart(
-            "From which batch do KV reads exceed weight reads?", "context before decode, tokens",
-            "requests" + common, lines, levels, self._planned(), log_x=True, log_y=True,
-        )  # fmt: skip
+            say("From which batch do KV reads exceed weight reads?"),
+            say("context before decode, tokens"),
+            "requests" + common,
+            lines,
+            levels,
+            self._planned(),
+            log_x=True,
+            log_y=True,
+        )
 
     def _planned(self) -> tuple[Point, ...]:
         """Where the plan stands: context and batch of each workload, as far as there is room."""
@@ -237,8 +251,8 @@ class Charts:
             return None
         lines, common = self._lines("context_ladder", "kv_per_request", "context")
         return LineChart(
-            "How much does one request keep?", "context limit, tokens",
-            "GiB per request" + common, lines, log_x=True, log_y=True,
+            say("How much does one request keep?"), say("context limit, tokens"),
+            say("GiB per request") + common, lines, log_x=True, log_y=True,
         )  # fmt: skip
 
     def _lines(self, ladder: str, name: str, across: str) -> tuple[tuple[Line, ...], str]:
@@ -303,7 +317,7 @@ def _counted(unit: str, rows: list[Row], shown: list[Row], which: str = "") -> s
     """The unit line of a chart, which says when it does not show every row."""
     if len(shown) == len(rows):
         return unit
-    return f"{unit}; {len(shown)} of {len(rows)} rows{which}"
+    return unit + say(f"; {len(shown)} of {len(rows)} rows{which}")
 
 
 def _spread(rows: list[Row], limit: int) -> list[Row]:

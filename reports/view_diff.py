@@ -27,6 +27,7 @@ from reports.view_diff_parts import (
 from reports.view_grid import Kind, Tone, text_of
 from reports.view_layout import LAYOUT, STEPS, SUMMARY
 from reports.view_units import clean, column_decimals, metric_display
+from reports.words import called, say
 
 __all__ = ["DiffBook", "DiffView", "book_of", "case_labels", "diff_view", "row_of"]
 
@@ -72,7 +73,7 @@ class _Viewing:
             verdict_line=self.verdict(bridges),
             verdict_tone=self.tone(),
             unmoved=not found.moved,
-            paired=tuple(clean(line) for line in found.pairing.lines),
+            paired=tuple(say(clean(line)) for line in found.pairing.lines),
             by=_with_unit(by) if by else "",
             tolerance=f"{found.options.tolerance * 100:g} %",
             cases=cases,
@@ -86,7 +87,7 @@ class _Viewing:
             ranked=_with_unit(by) if by else "",
             inputs=self.evidence.inputs(),
             corrections=tuple(self.evidence.corrections()),
-            formulas=tuple(clean(self.sides.metrics.label_of(n)) for n in found.formulas),
+            formulas=tuple(called(clean(self.sides.metrics.label_of(n))) for n in found.formulas),
             added=tuple(self.news[j] for j in found.pairing.added),
             removed=tuple(self.olds[i] for i in found.pairing.removed),
             only=tuple(tuple(side) for side in found.only),  # type: ignore[arg-type]
@@ -97,27 +98,28 @@ class _Viewing:
 
     def banner(self) -> Iterable[str]:
         for wall in self.found.barriers:
-            yield clean(f"COMPARED BY FORCE: {wall}")
+            yield say(clean(f"COMPARED BY FORCE: {wall}"))
         for warning in self.found.warnings:
-            yield clean(warning)
+            yield say(clean(warning))
 
     def verdict(self, bridges: Sequence[Bridge]) -> str:
         counts = self.found.counts
         total = len(self.sides.pairs)
-        words = {"better": "better", "worse": "worse", "changed": "changed otherwise",
-                 "unknown": "unknown", "same": "unchanged"}  # fmt: skip
+        words = {"better": say("better"), "worse": say("worse"), "changed": "changed otherwise",
+                 "unknown": say("unknown"), "same": say("unchanged")}  # fmt: skip
         parts = [f"{counts[mark]} {word}" for mark, word in words.items() if counts.get(mark)]
-        line = f"{total} case{'s' * (total != 1)}: {', '.join(parts)}"
+        told = say(", ").join(parts)
+        line = say(f"1 case: {told}") if total == 1 else say(f"{total} cases: {told}")
         fits = [c for c in self.found.crossings if c.kind == "verdict"]
         now = sum(c.new == "fits" for c in fits)
-        for count, word in ((now, "now fit"), (len(fits) - now, "no longer fit")):
-            line += f"; {count} {word}" if count else ""
+        for count, word in ((now, say("now fit")), (len(fits) - now, say("no longer fit"))):
+            line += f"{say('; ')}{count} {word}" if count else ""
         binding = sum(c.metric == "binding" for c in self.found.crossings)
-        line += f"; what binds changed in {binding}" if binding else ""
+        line += say(f"; what binds changed in {binding}") if binding else ""
         for bridge in self._told(bridges):
-            line += f"; {bridge.label} {bridge.old} → {bridge.new} {bridge.unit}".rstrip()
+            line += f"{say('; ')}{bridge.label} {bridge.old} → {bridge.new} {bridge.unit}".rstrip()
             line += f" ({bridge.percent})" if bridge.percent != _NONE else ""
-        return line + "."
+        return line + say(".")
 
     @staticmethod
     def _told(bridges: Sequence[Bridge]) -> Sequence[Bridge]:
@@ -160,7 +162,9 @@ class _Viewing:
     def bridges(self) -> tuple[Bridge, ...]:
         whys = sorted(self.found.whys, key=lambda w: w.pair is not None)
         return tuple(
-            bridge_of(self.found, w, "the whole plan" if w.pair is None else self.label(w.pair))
+            bridge_of(
+                self.found, w, say("the whole plan") if w.pair is None else self.label(w.pair)
+            )
             for w in whys
         )
 
@@ -181,17 +185,17 @@ class _Viewing:
     def line(self, group: Sequence[Crossing]) -> Line:
         one = group[0]
         places = [c.pair for c in group if c.pair is not None]
-        where = "the whole plan" if not places else self.label(places[0])
+        where = say("the whole plan") if not places else self.label(places[0])
         if len(places) > 1:
-            where = f"{len(places)} of {len(self.sides.pairs)} cases, such as {where}"
+            where = say(f"{len(places)} of {len(self.sides.pairs)} cases, such as {where}")
         old, new = (self.word(one, v) for v in (one.old, one.new))
         detail = self.detail(one) if len(places) == 1 else ""
-        return Line(clean(one.label), old, new, one.mark, where, detail, len(group))
+        return Line(called(clean(one.label)), old, new, one.mark, where, detail, len(group))
 
     def word(self, one: Crossing, value: Value) -> str:
         if one.kind == "known":
-            return numbers.UNKNOWN if value is None else "known"
-        return numbers.UNKNOWN if value is None else clean(text_of(value, "word"))
+            return say(numbers.UNKNOWN) if value is None else say("known")
+        return clean(text_of(value, "word"))
 
     def detail(self, one: Crossing) -> str:
         if not one.detail or one.pair is None:
@@ -201,11 +205,11 @@ class _Viewing:
         if not isinstance(value, float):
             return ""
         text = text_of(abs(value) / factor, kind)
-        return f"{text} {unit} {'to spare' if value >= 0 else 'short'}"
+        return say(f"{text} {unit} to spare") if value >= 0 else say(f"{text} {unit} short")
 
     def ranks(self) -> tuple[RankRow, ...]:
         return tuple(
-            RankRow(clean(r.question), self.label(r.pair), _rank(r.old, r.old_tied),
+            RankRow(say(clean(r.question)), self.label(r.pair), _rank(r.old, r.old_tied),
                     _rank(r.new, r.new_tied))
             for r in self.found.ranks
         )  # fmt: skip
@@ -213,7 +217,7 @@ class _Viewing:
     # ---- rules -----------------------------------------------------------------------------------
 
     def breach(self, one: Breach) -> str:
-        where = "the whole plan" if one.pair is None else self.label(one.pair)
+        where = say("the whole plan") if one.pair is None else self.label(one.pair)
         delta = self.found.deltas.get(one.rule.metric) or self.found.totals[one.rule.metric]
         row = row_of(delta, one.pair or 0)
         change = f"{row.old} → {row.new} {row.unit}".rstrip()
@@ -250,9 +254,9 @@ def row_of(delta: Delta, place: int) -> DiffRow:
     change = delta.changes[place]
     moved = None if change is None else change / factor
     return DiffRow(
-        metric.name, clean(metric.label), unit, kind, places, old, new,
+        metric.name, called(clean(metric.label)), unit, kind, places, old, new,
         _delta_text(moved, kind, places), _percent(delta.old[place], change),
-        delta.marks[place], raw[0], raw[1], moved, clean(metric.entry.why),
+        delta.marks[place], raw[0], raw[1], moved, called(clean(metric.entry.why)),
         metric.entry.better,
     )  # fmt: skip
 
@@ -274,11 +278,11 @@ def _percent(old: Value, change: float | None) -> str:
 
 def _with_unit(delta: Delta) -> str:
     unit = metric_display(delta.metric)[1]
-    return clean(delta.metric.label) + (f" ({unit})" if unit else "")
+    return called(clean(delta.metric.label)) + (f" ({unit})" if unit else "")
 
 
 def _rank(rank: int | None, tied: bool) -> str:
-    return numbers.UNKNOWN if rank is None else f"{rank}{'=' if tied else ''}"
+    return say(numbers.UNKNOWN) if rank is None else f"{rank}{'=' if tied else ''}"
 
 
 def _called(plan: Plan, other: Plan) -> str:
@@ -293,11 +297,11 @@ def _called(plan: Plan, other: Plan) -> str:
 
 
 def _head(old: Plan, new: Plan) -> Iterable[tuple[str, str, str]]:
-    for key, label in (("title", "Title"), ("as_of", "As of"), ("owner", "Owner")):
+    for key, label in (("title", say("Title")), ("as_of", say("As of")), ("owner", say("Owner"))):
         yield label, clean(old.inputs.scenario[key]), clean(new.inputs.scenario[key])
-    yield "Formulas", formula_hash(old.metrics), formula_hash(new.metrics)
-    yield "Catalog figures", catalog_hash(old), catalog_hash(new)
-    yield "Cases", str(len(old.cases)), str(len(new.cases))
+    yield say("Formulas"), formula_hash(old.metrics), formula_hash(new.metrics)
+    yield say("Catalog figures"), catalog_hash(old), catalog_hash(new)
+    yield say("Cases"), str(len(old.cases)), str(len(new.cases))
 
 
 def _along(steps: Sequence[Diff]) -> Iterable[GenerationRow]:
@@ -317,7 +321,7 @@ def _along(steps: Sequence[Diff]) -> Iterable[GenerationRow]:
             if name == first.by and name not in first.explained and texts in told:
                 continue  # on one GPU the figure per GPU says the same again
             told.append(texts)
-            yield GenerationRow(labels[j], clean(metric.label), unit, texts, tuple(raw))
+            yield GenerationRow(labels[j], called(clean(metric.label)), unit, texts, tuple(raw))
 
 
 def _chain(steps: Sequence[Diff], place: int) -> dict[str, list[Value]]:

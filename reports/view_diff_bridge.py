@@ -13,10 +13,13 @@ from reports import numbers
 from reports.view_diff_parts import Bridge, Mixing, Share, ShareGroup
 from reports.view_grid import Kind, text_of
 from reports.view_units import clean, input_display, metric_display
+from reports.words import called, say, term
 
 METHODS = {
-    "owen": "Owen values", "shapley": "Shapley values", "sequential": "one after the other",
-}  # fmt: skip
+    "owen": term("Owen values"),
+    "shapley": term("Shapley values"),
+    "sequential": term("one after the other"),
+}
 CORRECTIONS, CASES = "method", "cases"
 _FULL_DIGITS = 1000
 MOST_LIVE = 6
@@ -61,11 +64,11 @@ def bridge_of(found: Diff, why: Why, case: str) -> Bridge:
     ]
     old, new = (v / factor if isinstance(v, float) else v for v in (why.old, why.new))
     return Bridge(
-        why.metric, clean(metric.label), unit, case, why.pair, _method(why),
+        why.metric, called(clean(metric.label)), unit, case, why.pair, _method(why),
         text_of(old, kind), text_of(new, kind),
-        numbers.UNKNOWN if total is None else _signed(total, kind, _whole(total, decimals)),
+        say(numbers.UNKNOWN) if total is None else _signed(total, kind, _whole(total, decimals)),
         _percent(why), decimals, old, new, total, tuple(groups), _residual(why, factor),
-        _footing(why), clean(why.note), clean(why.refused), kind,
+        _footing(why), say(clean(why.note)), say(clean(why.refused)), kind,
         metric.entry.better, _mixing(why, factor),
     )  # fmt: skip
 
@@ -75,9 +78,9 @@ def _extras(why: Why, factor: float) -> list[tuple[str, str, float]]:
     rows = []
     correction = sum(why.corrections) / factor
     if correction:
-        rows.append((CORRECTIONS, "Method & data corrections", correction))
+        rows.append((CORRECTIONS, say("Method & data corrections"), correction))
     if why.cases:
-        rows.append((CASES, "Cases added or removed", why.cases / factor))
+        rows.append((CASES, say("Cases added or removed"), why.cases / factor))
     return rows
 
 
@@ -90,7 +93,7 @@ def _group(
         for part, value in zip(bundle.parts, apportion(raw, amount, decimals), strict=True)
     )
     text = _signed(amount, kind, decimals)
-    return ShareGroup(bundle.id, bundle.label, text, bundle.share / factor, shares)
+    return ShareGroup(bundle.id, called(bundle.label), text, bundle.share / factor, shares)
 
 
 def _share(
@@ -98,7 +101,7 @@ def _share(
 ) -> Share:
     low, high = (numbers.show(_tidy(x / factor), _plain(kind)) for x in (part.low, part.high))
     return Share(
-        part.driver.id, clean(part.driver.label), _signed(value, kind, decimals),
+        part.driver.id, called(clean(part.driver.label)), _signed(value, kind, decimals),
         part.share / factor, low, high, _change(found, part),
     )  # fmt: skip
 
@@ -152,7 +155,7 @@ def _mixing(why: Why, factor: float) -> Mixing | None:
     order = [why.active.index(d) for d in why.order if d in why.active]
     known = dict(zip(why.masks, why.values, strict=True))
     parts = {p.driver.id: p.driver for b in why.bundles for p in b.parts}
-    drivers = [(d, clean(parts[d].label), parts[d].group) for d in why.active]
+    drivers = [(d, called(clean(parts[d].label)), parts[d].group) for d in why.active]
     groups = _grouped([group for _, _, group in drivers])
     by_group = len(drivers) > MOST_LIVE
     if by_group and why.method != "owen":
@@ -160,7 +163,7 @@ def _mixing(why: Why, factor: float) -> Mixing | None:
     if by_group:
         whole = [sum(1 << i for i in members) for members in groups]
         names = [drivers[members[0]][2] for members in groups]
-        drivers = [(name, GROUPS[name], name) for name in names]
+        drivers = [(name, called(GROUPS[name]), name) for name in names]
         masks = [sum(w for i, w in enumerate(whole) if m >> i & 1) for m in range(2 ** len(whole))]
         groups = tuple((i,) for i in range(len(whole)))
     else:
@@ -192,7 +195,7 @@ def _percent(why: Why) -> str:
 
 
 def _method(why: Why) -> str:
-    words = METHODS[why.method]
+    words = say(METHODS[why.method])
     return f"{words}: {', '.join(why.order)}" if why.order else words
 
 
@@ -206,8 +209,8 @@ def _residual(why: Why, factor: float) -> str:
 
 
 def _footing(why: Why) -> str:
-    orders = "all orders" if why.exact else "orders that keep groups together"
-    words = f"{why.mixtures:,} mixtures, ranges over {orders}"
+    orders = say("all orders") if why.exact else say("orders that keep groups together")
+    words = say(f"{why.mixtures:,} mixtures, ranges over {orders}")
     if why.infeasible:
-        words += f"; {why.infeasible:,} of them are no case that a scenario would plan"
+        words += say(f"; {why.infeasible:,} of them are no case that a scenario would plan")
     return words

@@ -12,6 +12,7 @@ from planner.planning import Value
 from reports.view_diff_parts import DoubtRow, InputRow, Panel
 from reports.view_grid import Kind, text_of
 from reports.view_units import clean, column_decimals, input_display, metric_display
+from reports.words import called, say
 
 
 class Evidence:
@@ -30,10 +31,17 @@ class Evidence:
             bases = _basis(one.old, one.new), _basis(one.old, one.new, 1)
             rows.append(
                 InputRow(
-                    GROUPS[one.group], clean(one.label), unit, old, new, owner, *bases, one.pairs,
+                    called(GROUPS[one.group]),
+                    called(clean(one.label)),
+                    unit,
+                    old,
+                    new,
+                    owner,
+                    *bases,
+                    one.pairs,
                     one.name,
                 )
-            )  # fmt: skip
+            )
         return tuple(rows)
 
     def _input_display(self, name: str) -> tuple[float, str, Kind]:
@@ -55,12 +63,12 @@ class Evidence:
                             else v, factor, kind)
                 for v in (one.old, one.new)
             )  # fmt: skip
-            label = clean(self.sides.metrics.label_of(one.name)) if (
+            label = called(clean(self.sides.metrics.label_of(one.name))) if (
                 one.name in self.sides.metrics.fields) else one.name  # fmt: skip
-            titles = "; ".join(clean(s.title) for s in one.sources) or "no source on record"
-            owner = clean(f"{one.word} ({one.side} plan)")
+            titles = "; ".join(clean(s.title) for s in one.sources) or say("no source on record")
+            owner = say(clean(f"{one.word} ({one.side} plan)"))
             yield InputRow(
-                "Method & data", label, unit, old, new, owner, titles, titles, 1, one.name
+                say("Method & data"), label, unit, old, new, owner, titles, titles, 1, one.name
             )
 
     def panels(self) -> Iterable[Panel]:
@@ -72,17 +80,17 @@ class Evidence:
                 values = [None if (v := row.values[index]) is None else v / factor
                           for row in panel.rows]  # fmt: skip
                 places = column_decimals(values, kind)
-                heads.append((clean(self.sides.metrics.label_of(name)), unit))
+                heads.append((called(clean(self.sides.metrics.label_of(name))), unit))
                 columns.append([text_of(v, kind, places) for v in values])
                 formats.append((kind, places))
                 raw.append(values)
             rows = tuple(
-                (clean(row.label) + (" (no such case)" if row.infeasible else ""),
+                (say(clean(row.label)) + (say(" (no such case)") if row.infeasible else ""),
                  tuple(column[i] for column in columns))
                 for i, row in enumerate(panel.rows)
             )  # fmt: skip
             yield Panel(
-                self.label(panel.pair), tuple(heads), rows, clean(panel.note), tuple(formats),
+                self.label(panel.pair), tuple(heads), rows, say(clean(panel.note)), tuple(formats),
                 tuple(tuple(column[i] for column in raw) for i in range(len(rows))),
             )  # fmt: skip
 
@@ -95,16 +103,19 @@ class Evidence:
         """One uncertain fact."""
         factor, unit, kind = self._input_display(one.name)
         value = f"{self._input(one.stand.value, factor, kind)} {unit}".rstrip()
-        reach = "no range on record"
+        reach = say("no range on record")
         if one.low is not None and one.high is not None:
             scale, words, _, shown = metric_display(self.sides.metrics.metrics[one.metric])
             low, high = (text_of(v / scale, shown) for v in (one.low, one.high))
-            span = low if low == high else f"{low} to {high}"
-            label = clean(self.sides.metrics.label_of(one.metric))
-            reach = f"{label} {span} {words} over {len(one.readings)} readings".replace("  ", " ")
+            span = low if low == high else low + say(" to ") + high
+            label = called(clean(self.sides.metrics.label_of(one.metric)))
+            reach = say(f"{label} {span} {words} over {len(one.readings)} readings").replace(
+                "  ", " "
+            )
         titles = "; ".join(clean(s.title) for s in one.stand.sources)
         return DoubtRow(
-            one.side, clean(one.owner), clean(one.label), value, clean(one.stand.confidence),
+            called(one.side), clean(one.owner), called(clean(one.label)), value,
+            called(clean(one.stand.confidence)),
             reach, titles or clean(one.stand.note),
         )  # fmt: skip
 
@@ -116,13 +127,15 @@ def _both(old: str, new: str) -> str:
 def _basis(old: Stand, new: Stand, most: int = 0) -> str:
     """Confidence and sources of both values, said once where they are the same."""
     before, after = _stand(old, most), _stand(new, most)
-    return before if before == after else f"{before or 'unknown'} → {after or 'unknown'}"
+    return before if before == after else f"{before or say('unknown')} → {after or say('unknown')}"
 
 
 def _stand(one: Stand, most: int) -> str:
     if one.value is None:
-        return "not on record"
+        return say("not on record")
     titles = [clean(s.title) for s in one.sources]
-    more = f" and {len(titles) - most} more" if most and len(titles) > most else ""
+    more = say(f" and {len(titles) - most} more") if most and len(titles) > most else ""
     words = "; ".join(titles[: most or None]) + more
-    return f"{clean(one.confidence)}, {words or clean(one.place.rpartition('/')[2])}".strip(", ")
+    return f"{called(clean(one.confidence))}, {words or clean(one.place.rpartition('/')[2])}".strip(
+        ", "
+    )

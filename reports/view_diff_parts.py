@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports.view_grid import Kind, Tone, Value
+from reports.words import say, term
 
 MARK_TONES: dict[str, Tone] = {
     "better": "good", "worse": "bad", "changed": "", "unknown": "warn", "same": "muted",
 }  # fmt: skip
 MARK_WORDS = {
-    "better": "better", "worse": "worse", "changed": "changed", "unknown": "unknown", "same": "~",
+    "better": term("better"), "worse": term("worse"), "changed": term("changed"),
+    "unknown": term("unknown"), "same": "~",
 }  # fmt: skip
 
 
@@ -51,7 +53,7 @@ class DiffRow:
     @property
     def word(self) -> str:
         """The mark as a word, a tilde within the tolerance."""
-        return MARK_WORDS[self.mark]
+        return say(MARK_WORDS[self.mark])
 
     @property
     def tone(self) -> Tone:
@@ -83,7 +85,7 @@ class DiffCase:
     @property
     def word(self) -> str:
         """The mark as a word."""
-        return MARK_WORDS[self.mark]
+        return say(MARK_WORDS[self.mark])
 
     @cached_property
     def moved(self) -> tuple[DiffRow, ...]:
@@ -186,7 +188,7 @@ class Line:
     @property
     def word(self) -> str:
         """The mark as a word."""
-        return MARK_WORDS[self.mark]
+        return say(MARK_WORDS[self.mark])
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from reports.view_parts import (
 )
 from reports.view_sources import Sources
 from reports.view_units import clean, input_display, place_words
+from reports.words import called, say
 
 _NO_PART = "no such part in a layer of this kind"
 _NO_ORIGIN = Origin("default", "")
@@ -95,7 +96,7 @@ class Facts:
             clean(self.metrics.label_of(one)) + (f" ({unit})" if unit else "")
             for one, unit in zip(replaces, units, strict=True)
         ]
-        return f". Each: {' / '.join(words)}"
+        return say(f". Each: {' / '.join(words)}")
 
     def _rung(self, name: str, value: float) -> str:
         return OWN if value != value else self._shown(name, [value])
@@ -109,12 +110,13 @@ class Facts:
         several = variant is not None and len(variant.replaces) > 1
         unit = "" if several else input_display(self.metrics, unit_of)[1]
         each = self._each(name) if variant else ""
-        note = clean(origin.note) + each if origin.note else ""
+        note = say(clean(origin.note)) + each if origin.note else ""
         engine = next(word for kind, word in self.plan.inputs.facts if kind == "engine")
         return Assumption(
-            name, clean(label), text, unit, origin.kind,
-            place_words(origin.where), self.sources.of_ids("engine", engine, origin.sources),
-            clean(origin.confidence), note, clean(meaning) + each,
+            name, clean(label), text, unit, called(origin.kind),
+            called(place_words(origin.where)),
+            self.sources.of_ids("engine", engine, origin.sources),
+            called(clean(origin.confidence)), note, clean(meaning) + each,
         )  # fmt: skip
 
     # ---- catalog facts -------------------------------------------------------------------------
@@ -131,7 +133,7 @@ class Facts:
             name = clean(labels.get((owner, word), word))
             if kind == "group":
                 entries += [
-                    (word, f"{name}: {clean(group.label)}", owner, group.facts)
+                    (word, f"{name}: {called(clean(group.label))}", owner, group.facts)
                     for group in self.plan.inputs.groups[word]
                 ]
             else:
@@ -145,7 +147,7 @@ class Facts:
             for word, _, owner, facts in entries
         )
         return FactTable(
-            kind, label, tuple(self._column(n) for n in names),
+            kind, say(label), tuple(self._column(n) for n in names),
             tuple((clean(word), name) for word, name, _, _ in entries), cells,
         )  # fmt: skip
 
@@ -170,15 +172,15 @@ class Facts:
             return FactCell(numbers.NOT_APPLICABLE, tone="muted")
         sources = self.sources.of_fact(kind, word, fact)
         if fact.value is None:
-            return FactCell(numbers.UNKNOWN, sources, "", clean(fact.note), "muted")
+            return FactCell(say(numbers.UNKNOWN), sources, "", clean(fact.note), "muted")
         if isinstance(fact.value, str):
             places = self.metrics.fields[name].kind == "places"
-            text = clean(in_words(fact.value) if places else fact.value)
+            text = say(clean(in_words(fact.value))) if places else clean(fact.value)
         else:
             factor, _, _, shown = input_display(self.metrics, name)
             value = bool(fact.value) if shown == "flag" else float(fact.value) / factor
             text = text_of(value, shown)
-        return FactCell(text, sources, clean(fact.confidence), clean(fact.note))
+        return FactCell(text, sources, called(clean(fact.confidence)), clean(fact.note))
 
 
 def _says(fact: Fact | None) -> bool:

@@ -24,6 +24,7 @@ from reports.view_parts import (
 from reports.view_sources import Sources
 from reports.view_tables import Tables
 from reports.view_units import clean, input_display, metric_display, unit_words, with_unit
+from reports.words import called
 
 _LONGEST = 400
 
@@ -68,7 +69,7 @@ class Glossary:
         return rebuild(metric.tree, back)
 
     def _word(self, name: str) -> str:
-        return clean(self.metrics.label_of(name))
+        return called(clean(self.metrics.label_of(name)))
 
     def _width(self, node: Node) -> int:
         """About how many characters wide a formula is once it is set."""
@@ -164,7 +165,7 @@ class Glossary:
         """Every named number of the formulas, with the reason for it."""
         return tuple(
             InputTerm(
-                n, clean(self.metrics.label_of(n)), unit_words(c.unit), clean(c.meaning),
+                n, called(clean(self.metrics.label_of(n))), unit_words(c.unit), clean(c.meaning),
                 text_of(c.value, "figure"),
             )
             for n, c in self.metrics.constants.items()

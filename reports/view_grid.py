@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from reports import numbers
+from reports.words import called, say, term
 
 Value = float | bool | str | None
 Kind = Literal["figure", "count", "bytes", "ratio", "share", "word", "flag"]
@@ -24,14 +25,14 @@ _FLIP_UP_TO = 3
 def text_of(value: Value, kind: Kind, decimals: int | None = None, *, plain: bool = False) -> str:
     """One value as people read it; ``decimals`` None shows it on its own, without a column."""
     if value is None:
-        return numbers.UNKNOWN
+        return say(numbers.UNKNOWN)
     if isinstance(value, str):
-        return value
+        return called(value)
     if isinstance(value, bool) or kind == "word" or kind == "flag":
-        return "yes" if value else "no"
+        return say("yes") if value else say("no")
     if decimals is None:
-        return numbers.show(value, kind, plain=plain)
-    return numbers.fixed(value, decimals, kind=kind, plain=plain)
+        return numbers.show(value, kind, plain=plain, unknown=say(numbers.UNKNOWN))
+    return numbers.fixed(value, decimals, kind=kind, plain=plain, unknown=say(numbers.UNKNOWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    key_label: str = "Case"
+    key_label: str = term("Case")
     extra_labels: tuple[str, ...] = ()
     note: str = ""
     same: tuple[Column, ...] = ()
@@ -152,10 +153,10 @@ class Table:
         found = [self.note] if self.note else []
         if self.same:
             words = (f"{c.label} {c.text(0)} {c.unit}".rstrip() for c in self.same)
-            found.append(f"In every row: {'; '.join(words)}.")
+            found.append(say(f"In every row: {say('; ').join(words)}."))
         if self.equal:
-            words = (f"{column.label} is that of {other}" for column, other in self.equal)
-            found.append(f"The same numbers: {'; '.join(words)}.")
+            words = (say(f"{column.label} is that of {other}") for column, other in self.equal)
+            found.append(say(f"The same numbers: {say('; ').join(words)}."))
         return found
 
 
@@ -198,8 +199,8 @@ class Ladder:
     def across(self) -> str:
         """What the columns of the grids stand for."""
         if self.names:
-            return f"by rung of the {self.label}"
-        return f"by {self.rung_label.lower()} ({self.rung_unit})"
+            return say(f"by rung of the {self.label}")
+        return say(f"by {self.rung_label.lower()} ({self.rung_unit})")
 
     def distinct(self) -> list[tuple[Table, str]]:
         """The grids that differ, each with a remark on those that show the same numbers."""
@@ -213,4 +214,4 @@ class Ladder:
                     break
             else:
                 kept.append((grid, []))
-        return [(g, f"The same numbers: {'; '.join(a)}." if a else "") for g, a in kept]
+        return [(g, say(f"The same numbers: {say('; ').join(a)}.") if a else "") for g, a in kept]

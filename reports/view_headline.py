@@ -17,6 +17,7 @@ from reports.view_grid import (
 )
 from reports.view_parts import Pick, Tile
 from reports.view_units import clean, metric_display
+from reports.words import called, say
 
 
 class Headline:
@@ -40,16 +41,25 @@ class Headline:
         binding = self._most_binding()
         if self.count == 1:
             words = {
-                "fits": "The planned batch fits",
-                "does not fit": "The planned batch does not fit",
+                "fits": say("The planned batch fits"),
+                "does not fit": say("The planned batch does not fit"),
             }
-            start = words.get(self._word("verdict", 0), "Whether the planned batch fits is unknown")
-            return f"{start}; {_binds(binding)}." if binding != "unknown" else f"{start}."
-        left = f"; {unknown} unknown" if unknown else ""
-        often = f"; {_binds(binding)} most often" if binding != "unknown" else ""
+            end = say(".")
+            start = words.get(
+                self._word("verdict", 0), say("Whether the planned batch fits is unknown")
+            )
+            return (
+                f"{start}{say('; ')}{_binds(binding)}{end}" if binding != "unknown" else start + end
+            )
+        left = say(f"; {unknown} unknown") if unknown else ""
+        often = say(f"; {_binds(binding)} most often") if binding != "unknown" else ""
         every = fits == self.count
-        start = f"All {self.count} cases fit" if every else f"{fits} of {self.count} cases fit"
-        return f"{start} the planned batch{left}{often}."
+        start = (
+            say(f"All {self.count} cases fit")
+            if every
+            else say(f"{fits} of {self.count} cases fit")
+        )
+        return say(f"{start} the planned batch{left}{often}.")
 
     def tone(self) -> Tone:
         """Good where all fit, bad where none does, plain between."""
@@ -72,11 +82,13 @@ class Headline:
         batch = self._text("batch", 0)
         return [
             self._tile(
-                "max_concurrency", 0, f"{batch} planned; bound by {self._word('binding', 0)}"
+                "max_concurrency",
+                0,
+                say(f"{batch} planned; bound by {called(self._word('binding', 0))}"),
             ),
-            self._tile("memory_spare", 0, f"left in the pool with {batch} at the limit"),
-            self._tile("longest_context", 0, f"rung of the ladder that holds {batch}"),
-            self._tile("b_star_kv", 0, "from here on KV reads exceed weight reads"),
+            self._tile("memory_spare", 0, say(f"left in the pool with {batch} at the limit")),
+            self._tile("longest_context", 0, say(f"rung of the ladder that holds {batch}")),
+            self._tile("b_star_kv", 0, say("from here on KV reads exceed weight reads")),
             self._tile("read_to_stored", 0, self._read(0)),
         ]
 
@@ -84,24 +96,36 @@ class Headline:
         fits = self.verdicts["fits"]
         tone: Tone = "good" if fits == self.count else "bad" if not fits else ""
         binding = self._most_binding()
-        bound = f"{_binds(binding)} in {self.bindings[binding]} of {self.count}"
+        bound = _binds(binding) + say(f" in {self.bindings[binding]} of {self.count}")
         every = range(self.count)
         fitting = [i for i in every if self._word("verdict", i) == "fits"]
         best = self._extreme("concurrency_per_gpu", every, high=True)
         tight = self._extreme("memory_spare", fitting, high=False)
-        spare = self._tile("memory_spare", tight, label="Tightest fit, memory to spare")
+        spare = self._tile("memory_spare", tight, label=say("Tightest fit, memory to spare"))
         early = self._extreme("b_star_kv", every, high=False)
         read = self._extreme("read_to_stored", every, high=True)
         return [
             Tile(
-                f"{fits} of {self.count}", "cases", "Planned batch fits", bound, "cases_fitting",
-                None, tone, "fits",
+                f"{fits}{say(' of ')}{self.count}",
+                say("cases"),
+                say("Planned batch fits"),
+                bound,
+                "cases_fitting",
+                None,
+                tone,
+                "fits",
             ),
-            _picked(self._tile("concurrency_per_gpu", best, label="Most requests per GPU"), "high"),
+            _picked(
+                self._tile("concurrency_per_gpu", best, label=say("Most requests per GPU")), "high"
+            ),
             _picked(spare if fitting else None, "low-fitting"),
-            _picked(self._tile("b_star_kv", early, label="Earliest B*: KV reads overtake"), "low"),
-            _picked(self._tile("read_to_stored", read, label="KV read to stored, at most"), "high"),
-        ]  # fmt: skip
+            _picked(
+                self._tile("b_star_kv", early, label=say("Earliest B*: KV reads overtake")), "low"
+            ),
+            _picked(
+                self._tile("read_to_stored", read, label=say("KV read to stored, at most")), "high"
+            ),
+        ]
 
     def _extreme(self, name: str, among: list[int] | range, *, high: bool) -> int | None:
         """The case with the largest or smallest known value; the first of equals."""
@@ -120,7 +144,7 @@ class Headline:
         metric = self.metrics.metrics[name]
         factor, unit, _, kind = metric_display(metric)
         if case is None:
-            words = (numbers.UNKNOWN, unit, label, "no case has a known figure")
+            words = (say(numbers.UNKNOWN), unit, label, say("no case has a known figure"))
             return Tile(*words, name, None, "muted")
         value = self.plan.value(name, case)
         shown: Value = value / factor if isinstance(value, float) else value
@@ -135,7 +159,7 @@ class Headline:
 
     def _read(self, case: int) -> str:
         tile = self._tile("kv_read_total", case)
-        return f"{tile.text} {tile.unit} read in one generation" if tile else ""
+        return say(f"{tile.text} {tile.unit} read in one generation") if tile else ""
 
 
 def _picked(tile: Tile | None, pick: Pick) -> Tile | None:
@@ -149,4 +173,5 @@ def _tone(name: str, value: Value) -> Tone:
 
 
 def _binds(word: str) -> str:
-    return f"{word} bind" if word.endswith("reads") else f"{word} binds"
+    verb = say(" bind") if word.endswith("reads") else say(" binds")
+    return called(word) + verb

@@ -6,6 +6,8 @@ order is also the priority: where there is no room, the last column goes first.
 
 from __future__ import annotations
 
+from reports.words import term
+
 LAYOUT: dict[str, tuple[str, ...]] = {
     "summary": (
         "cases_planned", "cases_fitting", "best_concurrency_per_gpu", "lowest_b_star_kv",
@@ -174,8 +176,9 @@ NEVER_SHOWN = "no_threshold"
 """The constant that stands for "no bound" inside formulas; a cell that holds it does not apply."""
 
 FACT_KINDS: dict[str, str] = {
-    "model": "Models", "group": "Layer groups", "gpu": "GPUs", "weight_format": "Weight formats",
-    "kv_format": "KV formats", "engine": "Engine",
+    "model": term("Models"), "group": term("Layer groups"), "gpu": term("GPUs"),
+    "weight_format": term("Weight formats"), "kv_format": term("KV formats"),
+    "engine": term("Engine"),
 }  # fmt: skip
 
 CASE_ROWS = 2_000

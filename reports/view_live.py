@@ -6,7 +6,7 @@ Inputs and catalog facts are not repeated here: they stand in the saved plan ins
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from planner.expr.check import CASE, GROUP, PLAN, STAGE, STAGE_GROUP
 from planner.expr.to_js import to_js
@@ -18,6 +18,7 @@ from planner.offers import CHOSEN, Offer
 from planner.planning import Plan
 from reports.view_layout import APPLIES_NOT, NEVER_SHOWN, RUNG_APPLIES
 from reports.view_units import clean, input_display, metric_display
+from reports.words import ENGLISH, called, language, say, term
 
 CHANGED = ("context", "batch", "prompt_tokens", "output_tokens", "compute_dtype")
 """Inputs of a case that a reader may change, beside every assumption of the plan."""
@@ -99,6 +100,8 @@ class Live:
         absent: metric to the column and value at which it does not apply.
         bounded: metrics that show a dash from ``bound`` on.
         constants: unit of each constant.
+        said: label and reason of each name, in a language other than English.
+        words: words of choices in that language.
     """
 
     formulas: tuple[Formula, ...]
@@ -111,6 +114,8 @@ class Live:
     constants: Mapping[str, str]
     controls: tuple[Control, ...]
     entries: tuple[Entry, ...]
+    said: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 def live_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> Live:
@@ -132,7 +137,38 @@ def live_of(plan: Plan, offered: Mapping[str, list[Offer]] | None = None) -> Liv
         constants={n: metrics.unit_of(n) for n in metrics.constants},
         controls=_controls(plan, offered or {}),
         entries=tuple(_entries(plan, offered or {})),
+        said=_said(metrics),
+        words=_words(plan),
     )
+
+
+def _said(metrics: MetricSet) -> dict[str, tuple[str, str]]:
+    if language() == ENGLISH:
+        return {}
+    found = {n: (clean(e.label), clean(e.meaning)) for n, e in metrics.fields.items()}
+    found |= {
+        n: (called(clean(metrics.label_of(n))), clean(e.meaning))
+        for n, e in metrics.constants.items()
+    }
+    return found | {
+        n: (clean(m.label), clean(m.entry.why)) for n, m in metrics.metrics.items() if not m.part_of
+    }
+
+
+def _words(plan: Plan) -> dict[str, str]:
+    """Every word of a choice, an origin or a layer group that a dialog may show."""
+    if language() == ENGLISH:
+        return {}
+    metrics, inputs = plan.metrics, plan.inputs
+    texts = {w for n in (*metrics.metrics, *metrics.fields) for w in metrics.type_of(n).words}
+    facts = [f for some in inputs.facts.values() for f in some.values()]
+    facts += [f for some in inputs.groups.values() for g in some for f in g.facts.values()]
+    texts |= {g.label for some in inputs.groups.values() for g in some}
+    texts |= {
+        text for one in inputs.origins.values() for text in (one.kind, one.confidence, one.where)
+    }
+    texts |= {f.confidence for f in facts} | {"catalog", "ascending", "descending"}
+    return {text: called(text) for text in sorted(texts) if called(text) != text}
 
 
 def _moves(metrics: MetricSet, variant: VariantEntry, name: str) -> bool:
@@ -194,14 +230,14 @@ def _controls(plan: Plan, offered: Mapping[str, list[Offer]]) -> tuple[Control, 
 
 
 _MAIN = ("memory_utilization", "overhead")
-_KINDS = {"gpu": "GPU", "weight_format": "Weights", "kv_format": "KV cache"}
+_KINDS = {"gpu": "GPU", "weight_format": term("Weights"), "kv_format": term("KV cache")}
 
 
 def _choice(plan: Plan, kind: str, offered: list[Offer]) -> Control:
     labels = {word: label for (k, word), label in plan.inputs.labels.items() if k == kind}
     labels |= {offer.id: offer.label for offer in offered}
     options = tuple((clean(word), clean(label)) for word, label in labels.items())
-    return Control(kind, _KINDS[kind], "entry", options=options)
+    return Control(kind, say(_KINDS[kind]), "entry", options=options)
 
 
 def _of_input(metrics: MetricSet, name: str, what: str) -> Control:
@@ -211,7 +247,7 @@ def _of_input(metrics: MetricSet, name: str, what: str) -> Control:
         options = tuple((word, word.upper()) for word in entry.words)
         return Control(name, label, what, options=options)
     if entry.kind == "flag":
-        return Control(name, label, what, options=(("1", "yes"), ("0", "no")))
+        return Control(name, label, what, options=(("1", say("yes")), ("0", say("no"))))
     factor, unit, _, kind = input_display(metrics, name)
     low, high = entry.range or (0.0, None)
     whole = entry.kind == "count"

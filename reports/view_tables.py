@@ -45,21 +45,27 @@ from reports.view_units import (
     input_display,
     metric_display,
 )
+from reports.words import called, say, term
 
 _KEEP = frozenset(SUMMARY[:3])  # the answer stays a column even where it is the same in all rows
 _FOLD_FROM = 3
-_UNFIT = "A dash stands where the size does not suit the model or the host."
-_BEYOND = "A dash stands where the model was not published for such a context."
+_UNFIT = term("A dash stands where the size does not suit the model or the host.")
+_BEYOND = term("A dash stands where the model was not published for such a context.")
 
 
 Place = tuple[int, int, int]
 """Where a row's figures stand: case, pipeline stage, layer group."""
 
-_GROUP_HEADS = ("Layer group", "Layers")
+_FINER = (
+    (GROUP, "groups", term(": groups")),
+    (STAGE, "stages", term(": stages")),
+    (STAGE_GROUP, "stage-groups", term(": stage groups")),
+)
+_GROUP_HEADS = (term("Layer group"), term("Layers"))
 
 
 def _group_words(group: GroupFacts) -> tuple[str, str]:
-    return clean(group.label), text_of(group.facts["group_layers"].value, "count")
+    return called(clean(group.label)), text_of(group.facts["group_layers"].value, "count")
 
 
 def plain_values(values: Array, kind: Type, factor: float, shown: Kind) -> tuple[Value, ...]:
@@ -140,7 +146,9 @@ class Tables:
         names = [n for n in SUMMARY if n in self.metrics.metrics]
         rows = tuple(Row(name.parts, (index,)) for index, name in enumerate(self.axes.names))
         columns = [self.column(n, places, i) for i, n in enumerate(names)]
-        return _folded(Table("summary", "Which cases fit, and what binds", tuple(columns), rows))
+        return _folded(
+            Table("summary", say("Which cases fit, and what binds"), tuple(columns), rows)
+        )
 
     def cases(self, name: str, label: str, metrics: Sequence[Metric]) -> Table:
         """A table of case metrics; cases that none of them tells apart share a row."""
@@ -167,7 +175,7 @@ class Tables:
                     rows.append(Row(row.key, row.cases, extra, (stage, slot)))
                     places.append((row.cases[0], stage, slot))
         columns = [self.column(m.name, places, i) for i, m in enumerate(metrics)]
-        heads = (*["Stage"] * numbered, *(_GROUP_HEADS if grain != STAGE else ()))
+        heads = (*[say("Stage")] * numbered, *(map(say, _GROUP_HEADS) if grain != STAGE else ()))
         table = Table(
             name, label, tuple(columns), tuple(rows), extra_labels=heads, note=self._merged(merged)
         )
@@ -176,7 +184,7 @@ class Tables:
     def _merged(self, rows: Sequence[Row]) -> str:
         if len(rows) == len(self.plan.cases):
             return ""
-        return (
+        return say(
             f"{len(self.plan.cases)} cases in {len(rows)} rows: cases that these figures do not "
             "tell apart share a row."
         )
@@ -220,7 +228,7 @@ class Tables:
             replace(column, label=rung, decimals=decimals)
             for column, rung in zip(columns, rungs, strict=True)
         )
-        note = " ".join([_BEYOND] * bool(beyond.any()) + [_UNFIT] * bool(unfit.any()))
+        note = " ".join([say(_BEYOND)] * bool(beyond.any()) + [say(_UNFIT)] * bool(unfit.any()))
         return Table(f"{ladder}.{shown}", clean(metric.label), named, tuple(rows), note=note)
 
     def _replaced(self, ladder: str) -> frozenset[str]:
@@ -276,11 +284,11 @@ class Tables:
         label = clean(entry.label)
         of_cases = [m for m in metrics if m.type.grain == CASE]
         tables = []
-        for grain, suffix in ((GROUP, "groups"), (STAGE, "stages"), (STAGE_GROUP, "stage-groups")):
+        for grain, suffix, tail in _FINER:
             found = [m for m in metrics if m.type.grain == grain]
             if found:
                 alone = not of_cases and len(found) == len(metrics)
-                caption = label if alone else f"{label}: {suffix.replace('-', ' ')}"
+                caption = label if alone else label + say(tail)
                 name = table if alone else f"{table}-{suffix}"
                 tables.append(self.slots(name, caption, found, grain))
         if of_cases:

@@ -9,7 +9,7 @@ function el(tag,attributes,...inside){
   return made;
 }
 const labelOf=(kind,id)=>doc.labels[kind]?.[id]??ENTRIES[kind]?.[id]?.label??id;
-const nameOf=n=>METRICS[n]?.label??FIELDS[n]?.label??n.replaceAll("_"," ");
+const nameOf=n=>named(n,METRICS[n]?.label??FIELDS[n]?.label??n.replaceAll("_"," "));
 let model=new Model();
 const issued=model;
 const caseName=i=>[labelOf("model",CASES.model[i]),labelOf("gpu",CASES.gpu[i]),CASES.id[i]].join(" · ");
@@ -26,19 +26,19 @@ function shownAs(name,x){
 
 // ---- where an input comes from -------------------------------------------------------------------
 function originOf(c,name){
-  if(name in CONSTANTS)return ["constant",CONSTANTS[name].meaning];
+  if(name in CONSTANTS)return [_("constant"),reasoned(name,CONSTANTS[name].meaning)];
   const {entity,meaning}=FIELDS[name],{over}=model;
   const kind=entity==="group"?"model":entity;
-  if(name in over||over[kind]&&kind in CASES)return ["what if",kind in CASES?labelOf(kind,over[kind]):"typed into this page",meaning,...(over[kind]&&ENTRIES[kind]?.[over[kind]]?.sources||[])];
-  if(entity==="stage")return ["counted",meaning];
-  const parts=o=>[o.kind||"catalog",o.where||o.place||"",o.confidence,o.note].filter(Boolean);
-  if(entity==="case"||entity==="plan")return [...parts(doc.origins[name]),meaning,...doc.origins[name].sources.map(s=>sourceText("engine",ENGINE,s))];
+  if(name in over||over[kind]&&kind in CASES)return [_("what if"),kind in CASES?labelOf(kind,over[kind]):_("typed into this page"),reasoned(name,meaning),...(over[kind]&&ENTRIES[kind]?.[over[kind]]?.sources||[])];
+  if(entity==="stage")return [_("counted"),reasoned(name,meaning)];
+  const parts=o=>[called(o.kind||"catalog"),called(o.where||o.place||""),called(o.confidence),o.note].filter(Boolean);
+  if(entity==="case"||entity==="plan")return [...parts(doc.origins[name]),reasoned(name,meaning),...doc.origins[name].sources.map(s=>sourceText("engine",ENGINE,s))];
   const id=model.chosen(kind,c.i),found=entity==="group"?doc.groups[id][0].facts[name]:doc.facts[kind][id][name];
-  return [...parts({...found,where:`${labelOf(kind,id)}, ${found.place}`}),meaning,...found.source.map(s=>sourceText(kind,id,s))];
+  return [...parts({...found,where:`${labelOf(kind,id)}, ${found.place}`}),reasoned(name,meaning),...found.source.map(s=>sourceText(kind,id,s))];
 }
 function sourceText(kind,id,title){
   const one=doc.sources[kind]?.[id]?.[title];
-  return one?[one.title,one.url,one.read&&"read "+one.read].filter(Boolean).join(", "):title;
+  return one?[one.title,one.url,one.read&&_("read ")+one.read].filter(Boolean).join(", "):title;
 }
 
 // ---- the dialog ----------------------------------------------------------------------------------
@@ -64,35 +64,35 @@ function drawExplanation(){
   where.push(...placeWords(i,grainOf(m),t,g));
   body.replaceChildren(
     el("div",{class:"explain-head"},
-      trail.length>1?el("button",{type:"button",click:()=>{trail.pop();const back=trail.pop();explain(back)}},"Back"):"",
-      el("button",{type:"button",click:()=>copy(`${nameOf(m)}: ${exact(x,m)} (${where.join(", ")})`)},"Copy"),
-      el("button",{type:"button",click:()=>dialog.close()},"Close")),
+      trail.length>1?el("button",{type:"button",click:()=>{trail.pop();const back=trail.pop();explain(back)}},_("Back")):"",
+      el("button",{type:"button",click:()=>copy(`${nameOf(m)}: ${exact(x,m)} (${where.join(", ")})`)},_("Copy")),
+      el("button",{type:"button",click:()=>dialog.close()},_("Close"))),
     el("h2",{id:"explain-title",tabindex:"-1"},nameOf(m)),
     el("p",{class:"explain-value"},el("b",{},displayText(m,x)),` ${shown?.[2]??""}`,
       shown&&shown[0]!==1&&x===x?el("span",{class:"mute"},` = ${exact(x,m)}`):""),
     el("p",{class:"note"},where.join(" · ")),
-    model===issued?"":el("p",{class:"note"},el("span",{class:"v warn"},"what if"),` ${replacedTexts(model.over).join("; ")}; issued: ${displayText(m,at(set?issued.case(i).child(set,r):issued.case(i),m,t,g))}`),
+    model===issued?"":el("p",{class:"note"},el("span",{class:"v warn"},_("what if")),_` ${replacedTexts(model.over).join("; ")}; issued: ${displayText(m,at(set?issued.case(i).child(set,r):issued.case(i),m,t,g))}`),
     ...(metric?ofMetric(c,m,metric,t,g):[el("p",{},originOf(c,m).filter(Boolean).join("; "))]));
 }
 const displayText=(m,x)=>{const [factor,kind]=LIVE.shown[m]??[1,"figure"];return shownText(typeof x==="string"?x:kind==="share"?x:x/factor,kind)};
 function placeWords(i,grain,t,g){
   const words=[];
-  if(grain>2&&stagesOf(i)>1)words.push(`stage ${t+1}`);
-  if(grain===2||grain===4)words.push(`layer group ${g+1}, ${doc.groups[CASES.model[i]][g].label}`);
+  if(grain>2&&stagesOf(i)>1)words.push(_`stage ${t+1}`);
+  if(grain===2||grain===4)words.push(_`layer group ${g+1}, ${called(doc.groups[CASES.model[i]][g].label)}`);
   return words;
 }
 function ofMetric(c,m,metric,t,g){
   const source=metric.source,over=METRICS[m]&&doc.declarations.replaced?.[m];
   return [
-    el("p",{},metric.why),
+    el("p",{},reasoned(m,metric.why)),
     el("p",{class:"code"},el("code",{},`${m} = ${WORDS[m].replace(/[{}]/g,"")}`)),
     el("p",{class:"worked",id:"explain-numbers"},`= ${putIn(c,m,t,g)} = ${exact(at(c,m,t,g),m)}`),
-    grainOf(m)===0&&COUNT>1?el("p",{class:"note"},`Over all ${COUNT} cases; the numbers are those of this one.`):"",
-    el("div",{class:"scroll"},el("table",{class:"text"},el("caption",{},"What it is made of"),
+    grainOf(m)===0&&COUNT>1?el("p",{class:"note"},_`Over all ${COUNT} cases; the numbers are those of this one.`):"",
+    el("div",{class:"scroll"},el("table",{class:"text"},el("caption",{},_("What it is made of")),
       el("tbody",{},...usedIn(m).map(n=>operand(c,m,n,t,g))))),
-    over?el("p",{class:"note"},`Replaced: ${over[1]}`):"",
-    el("p",{class:"note"},"Source: ",source.url&&/^https?:\/\/\S+$/.test(source.url)?el("a",{href:source.url,rel:"noreferrer noopener"},source.title):source.title,
-      ". ",el("a",{href:`#m-${m}`,click:()=>dialog.close()},"In the glossary"))];
+    over?el("p",{class:"note"},_`Replaced: ${over[1]}`):"",
+    el("p",{class:"note"},_("Source: "),source.url&&/^https?:\/\/\S+$/.test(source.url)?el("a",{href:source.url,rel:"noreferrer noopener"},source.title):source.title,
+      ". ",el("a",{href:`#m-${m}`,click:()=>dialog.close()},_("In the glossary")))];
 }
 function operand(c,m,n,t,g){
   const k=grainOf(n),mine=grainOf(m),places=placesOf(c.i,k,k>2&&mine>2?t:stagesOf(c.i)===1?0:null,(k===2||k===4)&&(mine===2||mine===4)?g:null);
@@ -100,7 +100,7 @@ function operand(c,m,n,t,g){
   const value=row?listed(doc.ladders[set].map((_,r)=>c.child(set,r)[n]),n)
     :places.length>1?listed(places.map(p=>at(c,n,...p)),n):exact(at(c,n,...places[0]),n);
   const deeper=F[n]&&el("button",{type:"button",class:"deep",click:()=>explain({m:n,i:c.i,t:places[0][0],g:places[0][1],set:c.set,r:c.rung})},nameOf(n));
-  const said=F[n]?METRICS[n].why:originOf(c,n).filter(Boolean).join("; ");
+  const said=F[n]?reasoned(n,METRICS[n].why):originOf(c,n).filter(Boolean).join("; ");
   return el("tr",{},el("th",{scope:"row"},deeper||nameOf(n)),el("td",{class:"n"},value),el("td",{class:"prosecell"},said));
 }
 
@@ -114,13 +114,13 @@ async function copy(text){
     const box=el("textarea",{"aria-hidden":"true",class:"sr"});box.value=text;
     (dialog.open?dialog:document.body).append(box);box.select();document.execCommand("copy");box.remove();
   }
-  say("Copied");
+  say(_("Copied"));
 }
 function save(name,type,text){
   const url=URL.createObjectURL(new Blob([text],{type}));
   el("a",{href:url,download:name}).click();
   setTimeout(()=>URL.revokeObjectURL(url),1000);
-  say(`${name} saved`);
+  say(_`${name} saved`);
 }
 // #q=B200&batch=64 and such; any other address is an anchor of the page and none of our business.
 function address(){

@@ -130,9 +130,9 @@ function figure(n){
 }
 const TAIL={share:" %",ratio:"x"};
 function shownText(x,kind,d){
-  if(x!==x)return "unknown";
-  if(typeof x==="string")return x;
-  if(kind==="word"||kind==="flag")return x?"yes":"no";
+  if(x!==x)return _("unknown");
+  if(typeof x==="string")return called(x);
+  if(kind==="word"||kind==="flag")return x?_("yes"):_("no");
   const n=decimal(x,kind==="share"?2:0),tail=TAIL[kind]||"";
   if(!x)return "0"+tail;
   if(kind==="count"||kind==="bytes")return isWhole(n)?digits(n,0):figure(n);
@@ -173,7 +173,7 @@ const groupsOf=i=>Math.min(SLOTS,doc.groups[CASES.model[i]].length);
 const LISTED=8;
 function listed(values,name){
   const unit=unitOf(name),texts=values.slice(0,LISTED).map(x=>LIVE.shown[name]?.[1]==="flag"&&x===x?(x?"true":"false"):exactNumber(x));
-  if(values.length>LISTED)texts.push(`and ${values.length-LISTED} more`);
+  if(values.length>LISTED)texts.push(_`and ${values.length-LISTED} more`);
   return `[${texts.join("; ")}]`+(unit==="1"?"":" "+unit);
 }
 function placesOf(i,grain,t,g){

@@ -46,7 +46,7 @@ function isAbsent(ref,x,of){
   const rule=LIVE.absent[ref.m];
   return Boolean(rule)&&at(c,rule[0],ref.t,ref.g)===rule[1];
 }
-const WORDS_TONE={"fits":"good","does not fit":"bad"};
+const WORDS_TONE={[_("fits")]:"good",[_("does not fit")]:"bad"};
 function textOf(ref,of){
   const x=valueOf(ref,of),[factor,kind]=LIVE.shown[ref.m];
   if(isAbsent(ref,x,of))return "\u2013";
@@ -66,7 +66,7 @@ function sortBy(made,index){
   if(next){head.setAttribute("aria-sort",next);head.$sort.classList.add(next)}
   made.blocks[0].sorted=next&&[made,index,next];
   arrange(made);
-  say(next?`Sorted by ${head.$label}, ${next}`:"In the order of the plan");
+  say(next?_`Sorted by ${head.$label}, ${called(next)}`:_("In the order of the plan"));
 }
 function arrange({blocks}){
   const sorted=blocks[0].sorted;
@@ -96,7 +96,7 @@ function place(made,order){
 }
 for(const made of tables)if(!made.flipped&&made.body.length>1)made.heads.forEach((head,index)=>{
   head.$label=head.textContent.trim();
-  head.$sort=el("button",{type:"button",class:"sort","aria-label":`Sort by ${head.$label}`,title:"Sort",click:()=>sortBy(made,index)});
+  head.$sort=el("button",{type:"button",class:"sort","aria-label":_`Sort by ${head.$label}`,title:_("Sort"),click:()=>sortBy(made,index)});
   const units=made.table.tHead.rows[1]; // there is room below the heading, beside the unit
   (units?.cells.length===made.heads.length?units.cells[index]:head).append(head.$sort);
 });
@@ -120,7 +120,7 @@ function filterRows(text){
     }
     hideEmptyGroups(made);
   }
-  counted.textContent=(words.length?`${grouped(String(left))} of `:"")+`${grouped(String(all))} rows`;
+  counted.textContent=(words.length?`${grouped(String(left))}${_(" of ")}`:"")+_`${grouped(String(all))} rows`;
   hash("q",text);
 }
 function hideEmptyGroups({ordered,rows}){
@@ -163,7 +163,7 @@ const file=doc.scenario.name;
 function columnsChooser({blocks}){
   const boxes=blocks.flatMap(made=>made.heads.map((head,index)=>index<1||!head.dataset.m?null:el("label",{},
     el("input",{type:"checkbox",checked:true,change:e=>showColumn(made,index,e.target.checked)})," ",head.$label))).filter(Boolean);
-  return boxes.length>2?el("details",{class:"columns"},el("summary",{},"Columns"),el("div",{},...boxes)):"";
+  return boxes.length>2?el("details",{class:"columns"},el("summary",{},_("Columns")),el("div",{},...boxes)):"";
 }
 function showColumn(made,index,shown){
   for(const row of [...made.table.tHead.rows,...made.body])if(row.cells[index])row.cells[index].hidden=!shown;
@@ -176,13 +176,13 @@ function planText(){
   return JSON.stringify(value)+"\n";
 }
 const button=(text,click)=>el("button",{type:"button",click},text);
-main.closest(".scroll").before(el("div",{class:"tools",role:"group","aria-label":"Table tools"},
-  whole.flipped?"":el("label",{for:"q"},"Filter "),whole.flipped?"":search,whole.flipped?"":counted,
+main.closest(".scroll").before(el("div",{class:"tools",role:"group","aria-label":_("Table tools")},
+  whole.flipped?"":el("label",{for:"q"},_("Filter ")),whole.flipped?"":search,whole.flipped?"":counted,
   whole.flipped?"":columnsChooser(whole),
-  button("Copy as Markdown",()=>copy(markdown(linesOf(whole,plainText)))),
-  button("CSV",()=>save(file+".csv","text/csv",csv(linesOf(whole,rawText)))),
-  button("Plan as JSON",()=>save(file+".plan.json","application/json",planText())),
-  el("span",{class:"note keys"},"Words such as B200 long filter every table. Click a figure, or press Enter on it, for its formula; arrows move, c copies the row.")));
+  button(_("Copy as Markdown"),()=>copy(markdown(linesOf(whole,plainText)))),
+  button("CSV",()=>save(file+".csv","text/csv",_("")+csv(linesOf(whole,rawText)))),
+  button(_("Plan as JSON"),()=>save(file+".plan.json","application/json",planText())),
+  el("span",{class:"note keys"},_("Words such as B200 long filter every table. Click a figure, or press Enter on it, for its formula; arrows move, c copies the row."))));
 
 // ---- one stop of the keyboard a table, arrows inside it ------------------------------------------
 function focusCell(made,cell){

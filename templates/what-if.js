@@ -13,28 +13,28 @@ function plannedText(control){
   if(control.what==="entry")return found.map(id=>labelOf(control.name,id)).join(", ");
   if(control.options.length)return found.map(x=>shownAs(control.name,x)).join(", ");
   const sorted=found.sort((a,b)=>a-b),one=x=>shownText(x/control.factor,control.whole?"count":"figure");
-  return [...new Set([one(sorted[0]),one(sorted.at(-1))])].join(" to ");
+  return [...new Set([one(sorted[0]),one(sorted.at(-1))])].join(_(" to "));
 }
 function fieldOf(control){
   const id="if-"+control.name,planned=plannedText(control),said="planned-"+control.name;
   const common={id,name:control.name,"aria-describedby":said,change:()=>apply(),input:()=>{clearTimeout(soon);soon=setTimeout(apply,COUNT>200?250:0)}};
   const box=control.options.length
-    ?el("select",common,el("option",{value:""},"as planned"),...control.options.map(([v,l])=>el("option",{value:v},l)))
+    ?el("select",common,el("option",{value:""},_("as planned")),...control.options.map(([v,l])=>el("option",{value:v},l)))
     :el("input",{...common,type:"number",step:control.whole?"1":"any",
       min:control.low===null?undefined:control.low/control.factor,max:control.high===null?undefined:control.high/control.factor});
   const short=planned.length>44?planned.slice(0,43)+"…":planned;
   return {box,node:el("div",{class:"field"},el("label",{for:id},control.label,control.unit?el("span",{class:"mute"}," "+control.unit):""),
-    box,el("span",{class:"by",id:said},"planned "+short))};
+    box,el("span",{class:"by",id:said},_("planned ")+short))};
 }
 const rest=fields.filter(f=>!f.control.main);
-section.append(el("h2",{id:"what-if-title"},"What if"),
-  el("p",{class:"prose"},"Replaces an input in every case and computes the figures of this page again, in the page itself. The plan that was issued stays as it is."),
+section.append(el("h2",{id:"what-if-title"},_("What if")),
+  el("p",{class:"prose"},_("Replaces an input in every case and computes the figures of this page again, in the page itself. The plan that was issued stays as it is.")),
   el("form",{class:"fields",submit:e=>e.preventDefault(),reset:()=>setTimeout(apply)},
     ...fields.filter(f=>f.control.main).map(f=>f.node),
-    rest.length?el("details",{class:"more"},el("summary",{},"More inputs"),el("div",{class:"fields"},...rest.map(f=>f.node))):"",
-    el("button",{type:"reset"},"As planned")),told);
+    rest.length?el("details",{class:"more"},el("summary",{},_("More inputs")),el("div",{class:"fields"},...rest.map(f=>f.node))):"",
+    el("button",{type:"reset"},_("As planned"))),told);
 document.getElementById("cases").before(section);
-document.querySelector("nav ol a[href='#cases']").parentElement.before(el("li",{},el("a",{href:"#what-if"},"What if")));
+document.querySelector("nav ol a[href='#cases']").parentElement.before(el("li",{},el("a",{href:"#what-if"},_("What if"))));
 
 function typed({control,box}){
   if(box.value==="")return box.validity?.badInput?NaN:undefined;
@@ -59,15 +59,15 @@ function apply(){
   draw();
 }
 function tell(over,wrong){
-  const parts=wrong.map(c=>`${c.label}: expected ${c.whole?"a whole number":"a number"}`+
-    (c.high===null?` of at least ${figure(decimal(c.low/c.factor))}`:` from ${figure(decimal(c.low/c.factor))} to ${figure(decimal(c.high/c.factor))}`)+` ${c.unit}`);
+  const parts=wrong.map(c=>_`${c.label}: expected ${c.whole?_("a whole number"):_("a number")}`+
+    (c.high===null?_` of at least ${figure(decimal(c.low/c.factor))}`:_` from ${figure(decimal(c.low/c.factor))} to ${figure(decimal(c.high/c.factor))}`)+` ${c.unit}`);
   if(model!==issued){
     drawVerdict();
-    parts.push(`${replacedTexts(over).join("; ")} in every case. ${verdict.textContent.replace("What if: ","")}`);
+    parts.push(_`${replacedTexts(over).join("; ")} in every case. ${verdict.textContent.replace(_("What if: "),"")}`);
     const beyond=range(COUNT).filter(i=>model.case(i).context>model.case(i).max_context).length;
     const long=range(COUNT).filter(i=>{const c=model.case(i);return c.cached_tokens+c.prompt_tokens+c.output_tokens>c.context}).length;
-    if(beyond)parts.push(`In ${beyond} the context is longer than the model was published for: a plan leaves them out.`);
-    if(long)parts.push(`In ${long} the request is longer than the context limit: a plan leaves them out.`);
+    if(beyond)parts.push(_`In ${beyond} the context is longer than the model was published for: a plan leaves them out.`);
+    if(long)parts.push(_`In ${long} the request is longer than the context limit: a plan leaves them out.`);
   }
   told.replaceChildren(...parts.flatMap((p,i)=>[i?" ":"",i<wrong.length?el("span",{class:"v bad"},p):p]));
 }
@@ -91,8 +91,8 @@ function drawCell(cell){
   if(now===was){cell.replaceChildren(...cell.$first[0]);cell.className=cell.$first[1];return}
   const tone=WORDS_TONE[now];
   cell.classList.add("changed");
-  if(now==="unknown"||now==="\u2013")cell.classList.add("mute");
-  cell.replaceChildren(tone?el("span",{class:"v "+tone},now):now,el("span",{class:"by"},"was "+was));
+  if(now===_("unknown")||now==="\u2013")cell.classList.add("mute");
+  cell.replaceChildren(tone?el("span",{class:"v "+tone},now):now,el("span",{class:"by"},_("was ")+was));
 }
 function drawTable(made){
   for(const row of made.body)for(const cell of row.cells)if(cell.$ref)drawCell(cell);
@@ -108,7 +108,7 @@ function tag(row){
   let note=row.$tag;
   if(!note&&!changed.length)return;
   if(!note){note=row.$tag=el("span",{class:"by"});row.cells[0].append(note)}
-  note.textContent=changed.length?"what if: "+changed.join(", "):"";
+  note.textContent=changed.length?_("what if: ")+changed.join(", "):"";
 }
 function drawTile(tile){
   const {m,c,pick}=tile.dataset,text=tile.querySelector(".tile-number"),below=tile.querySelector(".tile-bound");
@@ -117,15 +117,15 @@ function drawTile(tile){
   tile.$case=undefined;
   if(model===issued)return;
   const every=range(COUNT),fitting=every.filter(i=>model.case(i).verdict==="fits");
-  if(pick==="fits"){text.textContent=`${fitting.length} of ${COUNT}`;text.className="tile-number asks";below.textContent=""}
+  if(pick==="fits"){text.textContent=`${fitting.length}${_(" of ")}${COUNT}`;text.className="tile-number asks";below.textContent=""}
   else{
     const among=(pick==="low-fitting"?fitting:every).filter(i=>at(model.case(i),m,0,0)===at(model.case(i),m,0,0));
     const sign=pick==="high"?-1:1,i=pick?among.sort((a,b)=>sign*(model.case(a)[m]-model.case(b)[m]))[0]:+c;
     tile.$case=i;
-    text.textContent=i===undefined?"unknown":displayText(m,at(model.case(i),m,0,0));
+    text.textContent=i===undefined?_("unknown"):displayText(m,at(model.case(i),m,0,0));
     if(i!==undefined&&pick)below.textContent=[labelOf("model",CASES.model[i]),labelOf("gpu",model.chosen("gpu",i)),CASES.workload[i]].join(" · ");
   }
-  if(text.textContent!==tile.$first[0])below.textContent=`${below.textContent} (was ${tile.$first[0]})`.trim();
+  if(text.textContent!==tile.$first[0])below.textContent=_`${below.textContent} (was ${tile.$first[0]})`.trim();
 }
 function drawFigure(one){ // a figure within text: of the whole plan, or the same in all rows
   const m=one.dataset.m,d=+(one.dataset.d||0);
@@ -136,7 +136,7 @@ function drawFigure(one){ // a figure within text: of the whole plan, or the sam
   const [t,g]=(one.dataset.p||"0 0").split(" ").map(Number);
   const found=[...new Set(range(COUNT).map(i=>at(model.case(i),m,t,g)))];
   const order=typeof found[0]==="string"?found:found.sort((a,b)=>a-b);
-  one.textContent=[...new Set([show(order[0]),show(order.at(-1))])].join(" to ");
+  one.textContent=[...new Set([show(order[0]),show(order.at(-1))])].join(_(" to "));
 }
 function shade({body}){
   const cells=body.flatMap(r=>[...r.cells]).filter(c=>c.$ref);
@@ -153,14 +153,14 @@ function drawVerdict(){
   if(model===issued)return;
   const words=of=>range(COUNT).map(i=>of.case(i).verdict),fits=of=>words(of).filter(w=>w==="fits").length;
   const left=words(model).filter(w=>w!==w||w==="unknown").length;
-  verdict.textContent=`What if: ${fits(model)} of ${COUNT} cases fit the planned batch${left?`; ${left} unknown`:""} (issued: ${fits(issued)}).`;
+  verdict.textContent=_`What if: ${fits(model)} of ${COUNT} cases fit the planned batch${left?_`; ${left} unknown`:""} (issued: ${fits(issued)}).`;
   verdict.className="v "+(fits(model)===COUNT?"good":fits(model)||left?"warn":"bad");
 }
 const fixed=[...document.querySelectorAll("figure,.fixed,#glossary>.prose,#checks>.prose,#assumptions>.prose")];
 const figures=[...document.querySelectorAll("dd b[data-m],.note b[data-m]")],tiles=[...document.querySelectorAll(".tiles li")];
 async function draw(){
   const mine=++run;
-  for(const one of fixed)mark(one," As issued, not live.");
+  for(const one of fixed)mark(one,_(" As issued, not live."));
   drawVerdict();
   tiles.forEach(drawTile);
   figures.forEach(drawFigure);

@@ -66,6 +66,7 @@ def test_wheel_holds_every_kind_of_file(wheel: zipfile.ZipFile) -> None:
         ("planner/_shipped/catalogs/models/", ".yaml"),
         ("planner/_shipped/catalogs/gpus/", ".yaml"),
         ("planner/_shipped/templates/", ".j2"),
+        ("planner/_shipped/templates/words/", ".yaml"),
         ("reports/workbook/", ".py"),
     ):
         assert [n for n in names if n.startswith(start) and n.endswith(end)], (start, end)

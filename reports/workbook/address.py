@@ -6,7 +6,7 @@ for each pipeline stage, six for each stage where it is both. ``Spot`` names a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,14 +69,20 @@ def block(grain: int, stages: int, first: int) -> Block:
 class SheetNames:
     """Names of sheets that are called after labels: legal, and each once whatever its case."""
 
-    def __init__(self, fixed: Iterable[str] = ()) -> None:
-        """``fixed``: names that no label gets. Excel keeps ``History`` for itself."""
+    def __init__(self, fixed: Iterable[str] = (), labels: Mapping[str, str] | None = None) -> None:
+        """``fixed``: names that no label gets. Excel keeps ``History`` for itself.
+
+        ``labels``: by key, what goes before any other label: a book in another language has
+        the sheet names, and so the formulas, of the English one.
+        """
+        self._labels = labels or {}
         self._taken = {name.lower() for name in (*fixed, "History")}
         self._given: dict[str, str] = {}
 
     def name(self, key: str, label: str) -> str:
         """The name for ``key``, at most 31 characters of the label; a taken one gets a number."""
         if key not in self._given:
+            label = self._labels.get(key, label)
             plain = "".join(c for c in label if c.isprintable() and c not in "[]:*?/\\'").strip()
             name, number = plain[:31].strip() or "Table", 1
             while name.lower() in self._taken:

@@ -13,15 +13,18 @@ from planner.metrics import Metric
 from planner.planning import Plan, Value
 from planner.saved import product_version
 from reports.numbers import decimals_for, excel_format
+from reports.words import called, say, term
 from reports.workbook.address import Addresses
 from reports.workbook.catalog_sheets import SourceList
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import body, font, rule_fill
-from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, rule
+from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote
 from reports.workbook.variant_sheets import display_text
+from reports.workbook.word_rules import word_rule, word_rules
 
 CHECKS, CHECKS_TABLE = "Checks", "checks"
 _SHOWN_USERS = 6
+_STANDS = (term("as issued"), term("changed"))
 
 
 def plan_formula(plan: Plan, at: Addresses, name: str) -> str:
@@ -61,8 +64,11 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
     ws = book.sheet(
         CHECKS, "Checks", plan.metrics.tables["checks"].answers, "checks"
     )  # fmt: skip
-    for letter, text in zip("ABCDEF", ("Check", "Class", "Value", "Limit", "Status", "Why"),
-                            strict=True):  # fmt: skip
+    for letter, text in zip(
+        "ABCDEF",
+        (say("Check"), say("Class"), say("Value"), say("Limit"), say("Status"), say("Why")),
+        strict=True,
+    ):
         book.text(ws, f"{letter}6", text)
         ws[f"{letter}6"].font = font(bold=True)
     found = checks(plan)
@@ -73,7 +79,7 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
         metric = plan.metrics.metrics[name]
         check = by_name.get(name)
         book.text(ws, f"A{row}", metric.label)
-        book.text(ws, f"B{row}", metric.entry.check or "part")
+        book.text(ws, f"B{row}", called(metric.entry.check or "part"))
         value = plan.value(name)
         book.formula(ws, f"C{row}", plan_formula(plan, at, name), value)
         shown = _shown(value, check)
@@ -86,7 +92,7 @@ def checks_sheet(book: Book, plan: Plan, at: Addresses, inputs: Table, cases: Ta
         r for r, n in enumerate(names, FIRST) if n in by_name and by_name[n].kind == "integrity"
     ]
     good = all(check.passed for check in found if check.kind == "integrity")
-    book.text(ws, f"A{row + 2}", "All integrity checks hold")
+    book.text(ws, f"A{row + 2}", say("All integrity checks hold"))
     ws[f"A{row + 2}"].font = font(bold=True)
     formula = "AND(" + ",".join(f'E{r}="ok"' for r in integrity) + ")"
     book.formula(ws, f"C{row + 2}", formula, good)
@@ -133,15 +139,15 @@ def _status(book: Book, ws: Worksheet, row: int, check: Check, metric: Metric, s
 
 def _changes(book: Book, ws: Worksheet, row: int, inputs: Table, cases: Table) -> int:
     for label, table in (
-        ("Inputs changed since issue", inputs),
-        ("Cases changed since issue", cases),
+        (say("Inputs changed since issue"), inputs),
+        (say("Cases changed since issue"), cases),
     ):
         row += 1
         book.text(ws, f"A{row}", label)
-        book.text(ws, f"B{row}", "changed")
+        book.text(ws, f"B{row}", say("changed"))
         book.formula(ws, f"C{row}", f"SUMPRODUCT({table.span('#changed')}*1)", 0.0)
         book.formula(ws, f"E{row}", f'IF(C{row}=0,"as issued","changed")', "as issued")
-        book.text(ws, f"F{row}", "Information: a legitimate edit is no fault.")
+        book.text(ws, f"F{row}", say("Information: a legitimate edit is no fault."))
     return row
 
 
@@ -155,11 +161,9 @@ def _lights(ws: Worksheet, last: int) -> None:
     ):
         ws.conditional_formatting.add(
             cells,
-            rule(
-                formula=[f'E{FIRST}="{word}"'], font=font(role, bold=True),
-                fill=rule_fill(role),
-            ),
-        )  # fmt: skip
+            word_rule(f"E{FIRST}", word, font=font(role, bold=True), fill=rule_fill(role)),
+        )
+    word_rules(ws, cells, _STANDS)
 
 
 def sources_sheet(book: Book, sources: SourceList) -> Table:
@@ -169,18 +173,32 @@ def sources_sheet(book: Book, sources: SourceList) -> Table:
     columns = [
         TableColumn("number", "No.", [float(n) for _, n in items], role="key", number_format="0"),
         TableColumn("title", "Title", [t for (t, _), _ in items], role="key", width=45, wrap=True),
-        TableColumn("url", "Address", [u or "not recorded" for (_, u), _ in items], role="note",
-                    width=45, wrap=True),
+        TableColumn(
+            "url",
+            "Address",
+            [u or say("not recorded") for (_, u), _ in items],
+            role="note",
+            width=45,
+            wrap=True,
+        ),
         TableColumn("read", "Read", [sources.read[n] for _, n in items], role="note", width=14),
-        TableColumn("used", "Used by", [_users(sources.used_by[n]) for _, n in items],
-                    role="note", width=45, wrap=True),
-    ]  # fmt: skip
+        TableColumn(
+            "used",
+            "Used by",
+            [_users(sources.used_by[n]) for _, n in items],
+            role="note",
+            width=45,
+            wrap=True,
+        ),
+    ]
     return book.table(ws, columns, len(items), 1)
 
 
 def _users(users: list[str]) -> str:
     shown = ", ".join(users[:_SHOWN_USERS])
-    return shown + (f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else "")
+    return shown + (
+        say(f" and {len(users) - _SHOWN_USERS} more") if len(users) > _SHOWN_USERS else ""
+    )
 
 
 def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -> Table:
@@ -206,7 +224,7 @@ def glossary_sheet(book: Book, plan: Plan, at: Addresses, sources: SourceList) -
                     wrap=True),
         TableColumn("where", "Where", [_where(at, m.name) for m in metrics], role="note", width=26),
         TableColumn("source", "Source", [f"[{n}]" for n in numbers], role="note"),
-        TableColumn("origin", "Declared in", [m.origin or "built in" for m in metrics],
+        TableColumn("origin", "Declared in", [m.origin or say("built in") for m in metrics],
                     role="note"),
         TableColumn("replaced", "Replaces the built-in because",
                     [r[1] if r else "" for r in replaced], role="note", width=30, wrap=True),
@@ -226,14 +244,14 @@ def changes_sheet(book: Book, plan: Plan, plan_hash: str) -> Table:
     ws = book.sheet("Changes", "Changes", "When was the book issued, and what has changed?", "back")
     date = str(plan.inputs.scenario["as_of"])
     rows: list[tuple[Scalar, ...]] = [
-        (date, product_version(), plan_hash, "First issue of this plan.")
+        (date, product_version(), plan_hash, say("First issue of this plan."))
     ]
     for name, (origin, because) in plan.metrics.replaced.items():
         rows.append((date, product_version(), plan_hash,
-                     f"Metric {name} replaced by {origin}: {because}"))  # fmt: skip
+                     say(f"Metric {name} replaced by {origin}: {because}")))  # fmt: skip
     for reason, count in plan.inputs.dropped.items():
         rows.append((date, product_version(), plan_hash,
-                     f"{count} combinations left out: {reason}"))  # fmt: skip
+                     say(f"{count} combinations left out: {reason}")))  # fmt: skip
     columns = [
         TableColumn(key, label, [r[i] for r in rows], role="key" if i else "note", width=width)
         for i, (key, label, width) in enumerate(

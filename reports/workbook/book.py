@@ -14,6 +14,8 @@ from planner.metrics import MetricSet
 from planner.offers import offers
 from planner.planning import Plan
 from planner.saved import document, dumps
+from reports.words import term
+from reports.words_plan import localised
 from reports.workbook.actual_sheet import ACTUAL, actual_sheet
 from reports.workbook.address import Addresses, SheetNames
 from reports.workbook.back_sheets import (
@@ -60,7 +62,7 @@ def write(plan: Plan, path: Path, catalog: Catalog | None = None) -> None:
     the document has it whole.
     """
     saved = document(plan)
-    _Writing(_with_parts(plan), saved).run(catalog).save(
+    _Writing(_with_parts(localised(plan)), saved, plan.metrics).run(catalog).save(
         path, str(plan.inputs.scenario["as_of"]), plan.title, dumps(saved)
     )
 
@@ -68,12 +70,13 @@ def write(plan: Plan, path: Path, catalog: Catalog | None = None) -> None:
 class _Writing:
     """The steps of one book, in the order in which they need each other."""
 
-    def __init__(self, plan: Plan, saved: dict[str, Any]) -> None:
+    def __init__(self, plan: Plan, saved: dict[str, Any], english: MetricSet) -> None:
         self.plan, self.hash = plan, str(saved["hashes"]["values"])
         self.book, self.sources = Book(), SourceList()
         self.metrics = plan.metrics
-        self.at = Addresses(len(plan.cases), plan.inputs.stages, SheetNames(FIXED))
-        for name, entry in self.metrics.variants.items():  # before tables of the same label
+        labels = {f"table {name}": entry.label for name, entry in english.tables.items()}
+        self.at = Addresses(len(plan.cases), plan.inputs.stages, SheetNames(FIXED, labels))
+        for name, entry in english.variants.items():  # before tables of the same label
             variant_names(self.at.sheets, name, entry.label)
 
     def run(self, catalog: Catalog | None) -> Book:
@@ -97,7 +100,10 @@ class _Writing:
         self._back()
         self._order()
         sheets_inside = [ws for ws in book.workbook if ws.title != COVER]
-        contents = [(ws.title, decoded(str(ws["A2"].value))) for ws in sheets_inside]
+        contents = [
+            (ws.title, decoded(str(ws["A1"].value)), decoded(str(ws["A2"].value)))
+            for ws in sheets_inside
+        ]
         cover_sheet(book, plan, at, self.hash, contents)
         return book
 
@@ -136,7 +142,7 @@ class _Writing:
             variant.write_workings()
         for sheet, metrics in sheets.by_sheet.items():
             if sheet == WORKINGS:
-                answers = "Which parts of the checks and summary figures stand case by case?"
+                answers = term("Which parts of the checks and summary figures stand case by case?")
                 sheets.metric_sheet(sheet, "Check workings", answers)
             elif sheet != CASES:
                 entry = self.metrics.tables[metrics[0].table]
@@ -177,9 +183,9 @@ def _with_parts(plan: Plan) -> Plan:
 def _front(book: Book, plan: Plan) -> None:
     """The first sheets exist from the start; they are filled when their figures have places."""
     front = (
-        (COVER, plan.title, "A capacity plan for LLM serving with live formulas."),
-        (SUMMARY, "Summary", "What fits, what binds, and how many requests does one GPU hold?"),
-        (RESULTS, "Results", "What comes out for every case, in the units that people use?"),
+        (COVER, plan.title, term("A capacity plan for LLM serving with live formulas.")),
+        (SUMMARY, SUMMARY, term("What fits, what binds, and how many requests does one GPU hold?")),
+        (RESULTS, RESULTS, term("What comes out for every case, in the units that people use?")),
     )
     for name, title, answers in front:
         book.sheet(name, title, answers, "front")

@@ -14,6 +14,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.planning import Plan
 from reports import palette
+from reports.words import say
 from reports.workbook.rows_text import fitting
 from reports.workbook.tables import FIRST, Table
 from reports.workbook.variant_sheets import display_text
@@ -50,7 +51,7 @@ def ladder_chart(ws: Worksheet, plan: Plan, table: Table, name: str, figure: str
     first = _index(table.letters[f"{figure}_1"])
     chart = LineChart()
     metric = plan.metrics.metrics[figure]
-    chart.title = fitting(f"{metric.label}: how does it grow?")
+    chart.title = fitting(say(f"{metric.label}: how does it grow?"))
     for index in list(seen.values())[:8]:
         row = FIRST + index
         chart.add_data(

@@ -14,6 +14,7 @@ from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, Metric
 from planner.planning import Plan
 from reports.numbers import excel_format
+from reports.words import say, term
 from reports.workbook.address import Addresses, Spot, at_spot, block, spots
 from reports.workbook.case_columns import (
     PICKS,
@@ -27,20 +28,12 @@ from reports.workbook.case_columns import (
 from reports.workbook.catalog_sheets import PLACES_WIDTH
 from reports.workbook.inputs_sheet import STAGE_ROOM
 from reports.workbook.styles import Role
-from reports.workbook.tables import (
-    FIRST,
-    Book,
-    Table,
-    TableColumn,
-    quote,
-    spacer,
-    unknown_rule,
-    verdict_rules,
-)
+from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote, spacer
+from reports.workbook.word_rules import unknown_rule, verdict_rules, word_rules
 
 CASES = "Cases"
-GROUPS = "Group workings"
-STAGES = "Stage workings"
+GROUPS = term("Group workings")
+STAGES = term("Stage workings")
 WORKINGS = "Check workings"
 FIRST_SPOTS = (Spot(), Spot(slot=0), Spot(0), Spot(0, 0))
 
@@ -116,6 +109,11 @@ class CaseSheets:
         cells = f"A{FIRST}:{last}{table.last}"
         verdict_rules(ws, cells, f"A{FIRST}")
         unknown_rule(ws, cells, f"A{FIRST}")
+        for column in columns:
+            metric = self.metrics.metrics.get(column.key.partition("[")[0].strip())
+            if metric is not None and metric.type.words:
+                letter = table.letters[column.key]
+                word_rules(ws, f"{letter}{FIRST}:{letter}{table.last}", metric.type.words)
         return table
 
     # ---- metrics -------------------------------------------------------------------------------
@@ -203,7 +201,8 @@ class CaseSheets:
         answers = self.metrics.tables["groups"].answers
         ws = self.book.sheet(
             GROUPS, GROUPS,
-            f"{answers} Six columns a figure, one a layer-group slot of the model.", "calculation",
+            say(f"{answers} Six columns a figure, one a layer-group slot of the model."),
+            "calculation",
         )  # fmt: skip
         return self.finish(ws, columns, 4)
 

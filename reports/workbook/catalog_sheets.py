@@ -13,6 +13,7 @@ from planner.metrics import SLOTS, MetricSet
 from planner.offers import Offer
 from planner.places import NOWHERE
 from reports.numbers import decimals_for, excel_format
+from reports.words import called
 from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import Book, Table, TableColumn, spacer
 
@@ -111,7 +112,10 @@ def groups_sheet(
         TableColumn("model", "Model", [m.id for m, _, _ in rows], role="key"),
         TableColumn("slot", "Slot", [float(s + 1) for _, s, _ in rows], role="key"),
         TableColumn(
-            "kind", "Kind of layers", [g.label if g else "–" for _, _, g in rows], role="key"
+            "kind",
+            "Kind of layers",
+            [called(g.label) if g else "–" for _, _, g in rows],
+            role="key",
         ),
         spacer(),
     ]
@@ -186,7 +190,7 @@ def sources_text(
     origins = {
         name: " ".join(
             [*(f"[{sources.number(known[s], user)}]" for s in fact.source if s in known),
-             fact.confidence]
+             called(fact.confidence)]
         ).strip()
         for name, fact in facts.items()
         if fact.value is not None

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from planner.saved import product_version
-from reports.view_diff_parts import Bridge, DiffBook, DiffCase, DiffView, InputRow
+from reports.view_diff_parts import MARK_WORDS, Bridge, DiffBook, DiffCase, DiffView, InputRow
+from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.diff_bridge import Live, bridge_sheet
 from reports.workbook.diff_figures import (
@@ -19,9 +20,19 @@ from reports.workbook.diff_figures import (
 )
 from reports.workbook.diff_mixtures import mixtures_sheet
 from reports.workbook.rows_text import decoded
-from reports.workbook.tables import FIRST, Book, TableColumn, fit_pages, quote
+from reports.workbook.tables import (
+    FIRST,
+    Book,
+    TableColumn,
+    contents_line,
+    contents_width,
+    fit_pages,
+    quote,
+)
+from reports.workbook.word_rules import word_rules
 
 COVER, MIXTURES = "Cover", "Mixtures"
+_LIGHTS = (term("all of them"), term("one does not"))
 _CASES = 20
 """Cases whose every figure stands on a sheet; all of them stand on Cases."""
 
@@ -99,7 +110,10 @@ class _Step:
             mark_rules(ws, f"{letter}{FIRST}:{letter}{last}", f"{letter}{FIRST}")
 
     def _lines(self) -> None:
-        rows = [(x.label, x.old, x.new, x.word, x.where, x.detail or " ") for x in self.view.lines]
+        rows = [
+            (x.label, x.old, x.new, MARK_WORDS[x.mark], x.where, x.detail or " ")
+            for x in self.view.lines
+        ]
         self._table(
             "Lines crossed", "Which lines were crossed, the gravest first?",
             ("Line", "Old", "New", "Mark", "Where", "By how much"), rows,
@@ -110,7 +124,7 @@ class _Step:
         panels = [p for p in self.view.panels if p.rows]
         if not panels:
             return
-        answers = "What do new hardware and new precision do, each by itself?"
+        answers = term("What do new hardware and new precision do, each by itself?")
         book = self.book
         ws = book.sheet(f"Like for like{self.mark}", "Like for like", answers, "front")
         ws.column_dimensions["A"].width = 48
@@ -136,23 +150,26 @@ class _Step:
     def _evidence(self) -> None:
         view = self.view
         self._table(
-            "How sure", f"Which figures behind the result did nobody measure? {view.doubted}",
+            "How sure", say(f"Which figures behind the result did nobody measure? {view.doubted}"),
             ("Fact", "Value", "Known from", "Result over its range", "Basis"),
             ((f"{d.owner} {d.label}".strip(), d.value, d.confidence, d.reach, d.basis)
              for d in view.doubts), (36, 22, 14, 44, 70),
         )  # fmt: skip
         self._table(
-            "Ranks", f"Which cases changed places, by {view.ranked}?", ("Case", "Question", "Old",
-            "New"), ((r.label, r.question, r.old, r.new) for r in view.ranks), (44, 50, 8, 8),
-        )  # fmt: skip
+            "Ranks",
+            say(f"Which cases changed places, by {view.ranked}?"),
+            ("Case", "Question", "Old", "New"),
+            ((r.label, r.question, r.old, r.new) for r in view.ranks),
+            (44, 50, 8, 8),
+        )
         heads = ("Input", "Group", "Unit", "Old", "New", "Of", "Source")
         widths = (28, 18, 18, 16, 16, 30, 90)
-        question = "Which inputs differ, and where does each value come from?"
+        question = term("Which inputs differ, and where does each value come from?")
         self._table("Inputs changed", question, heads, map(_input, view.inputs), widths, "inputs")
-        question = "What do today's catalog and formulas change in a saved plan?"
+        question = term("What do today's catalog and formulas change in a saved plan?")
         self._table("Corrections", question, heads, map(_input, view.corrections), widths)
-        gone = [(text, "only in the new plan") for text in view.added]
-        gone += [(text, "only in the old plan") for text in view.removed]
+        gone = [(text, say("only in the new plan")) for text in view.added]
+        gone += [(text, say("only in the old plan")) for text in view.removed]
         self._table("Added and removed", "Which cases have no counterpart?", ("Case", "Where"),
                     gone, (60, 24))  # fmt: skip
 
@@ -186,29 +203,33 @@ def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
                 book.text(ws, f"{letter}{row}", text)
             ws[f"A{row}"].font = styles.font("muted")
         row += 2
-    book.text(ws, f"A{row}", "Bridges add up")
+    book.text(ws, f"A{row}", say("Bridges add up"))
     ws[f"A{row}"].font = styles.font("muted")
     if checks:
+        word_rules(ws, f"B{row}:B{row}", _LIGHTS)
         tests = ",".join(f'{check}="ok"' for check in checks)
         book.formula(ws, f"B{row}", f'IF(AND({tests}),"all of them","one does not")', "all of them")
     else:
-        book.text(ws, f"B{row}", "no change is divided")
+        book.text(ws, f"B{row}", say("no change is divided"))
     row += 1
     book.text(ws, f"A{row}", "capsheet")
     book.text(ws, f"B{row}", product_version())
     ws[f"A{row}"].font = styles.font("muted")
     row += 2
-    book.text(ws, f"A{row}", "Contents")
+    book.text(ws, f"A{row}", say("Contents"))
     ws[f"A{row}"].font = styles.font(bold=True)
+    lines: list[str] = []
     for other in book.workbook:
         if other.title == COVER:
             continue
         row += 1
-        book.text(ws, f"A{row}", other.title)
+        title = decoded(str(other["A1"].value))
+        lines.append(contents_line(other.title, title))
+        book.text(ws, f"A{row}", lines[-1])
         styles.link(ws[f"A{row}"], f"{quote(other.title)}!A1")
         book.text(ws, f"B{row}", decoded(str(other["A2"].value)))
         ws[f"B{row}"].font = styles.font("muted")
-    for letter, width in (("A", 30), ("B", 48), ("C", 48)):
+    for letter, width in (("A", contents_width(lines, 30)), ("B", 48), ("C", 48)):
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")
     fit_pages(ws, 1, 1)

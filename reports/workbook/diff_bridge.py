@@ -16,18 +16,23 @@ from openpyxl.worksheet.worksheet import Worksheet
 from reports import palette
 from reports.numbers import excel_format
 from reports.view_diff_parts import Bridge, ShareGroup
+from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.book_charts import calm
 from reports.workbook.diff_figures import Figures, cell, heads
 from reports.workbook.diff_mixtures import Placed
 from reports.workbook.rows_text import fitting
-from reports.workbook.tables import FIRST, Book, quote, rule
+from reports.workbook.tables import FIRST, Book, quote
+from reports.workbook.word_rules import word_rule
 
-_HEADS = ("Step", "Amount", "Least", "Most", "What changed")
-_UNITS = ("", "", "over the orders", "over the orders", "")
+_HEADS = (term("Step"), term("Amount"), term("Least"), term("Most"), term("What changed"))
+_UNITS = ("", "", term("over the orders"), term("over the orders"), "")
 _WIDTHS = (38, 18, 18, 18, 56)
 _CHART_ROWS = 17
-_CHART = ("step", "base", "whole", "up", "up below 0", "down", "down below 0", "from", "to")
+_CHART = (
+    term("step"), term("base"), term("whole"), term("up"), term("up below 0"), term("down"),
+    term("down below 0"), term("from"), term("to"),
+)  # fmt: skip
 """Columns of the rows behind a chart, A to I."""
 
 Live = dict[int | None, Placed]
@@ -49,7 +54,7 @@ def bridge_sheet(
         book.text(ws, f"A{row}", head)
         ws[f"A{row}"].font = styles.font(size=12, bold=True)
         if bridge.refused:
-            book.text(ws, f"A{row + 1}", f"Not divided: {bridge.refused}")
+            book.text(ws, f"A{row + 1}", say(f"Not divided: {bridge.refused}"))
             styles.sentence(ws[f"A{row + 1}"])
             row += 3
             continue
@@ -81,11 +86,11 @@ class _Bridge:
         """The rows of one bridge; gives the next free row and the cell of the check."""
         ends = self.figures.ends((self.bridge.pair, self.bridge.metric))
         first = row
-        self._end(row, "old", ends[0], self.old)
+        self._end(row, say("old"), ends[0], self.old)
         row += 1
         for group in self.bridge.groups:
             row = self._group(row, group)
-        self._end(row, "new", ends[1], self.new)
+        self._end(row, say("new"), ends[1], self.new)
         last = row
         self._check(last + 1, first, last)
         self._notes(last + 2)
@@ -140,21 +145,21 @@ class _Bridge:
         steps = "+".join(f"B{r}" for r, _, _ in self.steps[1:-1]) or "0"
         gap = f"B{first}+{steps}-B{last}"
         size = f"MAX(ABS(B{first}),ABS(B{last}),1E-300)"
-        self.book.text(self.ws, f"A{row}", "Check: old and all steps give new")
+        self.book.text(self.ws, f"A{row}", say("Check: old and all steps give new"))
         self.book.formula(self.ws, f"B{row}", f'IF(ABS({gap})<=1E-9*{size},"ok","gap")', "ok")
         styles.body(self.ws[f"B{row}"], "check", "General", False)
         ref = f"B{row}"
         for word, role in (("ok", "good"), ("gap", "bad")):
             self.ws.conditional_formatting.add(
-                ref, rule(formula=[f'{ref}="{word}"'], font=styles.font(role, bold=True))
+                ref, word_rule(ref, word, font=styles.font(role, bold=True))
             )
 
     def _notes(self, row: int) -> None:
         words = f"{self.bridge.method}; {self.bridge.footing}."
         if self.placed is None:
-            words += " The shares are those of the engine."
+            words += say(" The shares are those of the engine.")
         elif self.placed.mixing.by_group:
-            words += " Groups are divided here, their drivers by the engine."
+            words += say(" Groups are divided here, their drivers by the engine.")
         self.book.text(self.ws, f"A{row}", f"{words} {self.bridge.note}".strip())
         styles.sentence(self.ws[f"A{row}"])
 
@@ -167,7 +172,7 @@ class _Bridge:
         head = row + _CHART_ROWS
         for place, text in enumerate(_CHART):
             ref = f"{chr(ord('A') + place)}{head}"
-            self.book.text(self.ws, ref, text)
+            self.book.text(self.ws, ref, say(text))
             styles.sentence(self.ws[ref])
         level = 0.0
         for number, step in enumerate(self.steps, 1):
@@ -212,7 +217,7 @@ def _chart(ws: Worksheet, bridge: Bridge, rows: range) -> BarChart:
     """Stacked columns on an invisible base: readers of any age draw them."""
     chart = BarChart()
     chart.type, chart.grouping, chart.overlap = "col", "stacked", 100
-    chart.title = fitting(f"{bridge.label}: from old to new")
+    chart.title = fitting(say(f"{bridge.label}: from old to new"))
     for column in range(2, 8):
         data = Reference(ws, min_col=column, min_row=rows[0], max_row=rows[-1])
         chart.add_data(data, titles_from_data=False)

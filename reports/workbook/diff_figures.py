@@ -9,16 +9,28 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from reports import numbers
 from reports.numbers import excel_format
-from reports.view_diff_parts import DiffCase, DiffRow, DiffView
+from reports.view_diff_parts import MARK_WORDS, DiffCase, DiffRow, DiffView
 from reports.view_grid import Kind, Value
+from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import Role
-from reports.workbook.tables import FIRST, HEADING, UNIT, Book, TableColumn, quote, rule
+from reports.workbook.tables import FIRST, HEADING, UNIT, Book, TableColumn, quote
+from reports.workbook.word_rules import word_rule, word_rules
 
 TOLERANCE = "tolerance"
-_HEADS = ("Case", "Figure", "Unit", "Better", "Old", "New", "Change", "Change", "Mark")
-_UNITS = ("", "", "", "", "", "", "new less old", "% of old", "")
+_HEADS = (
+    term("Case"),
+    term("Figure"),
+    term("Unit"),
+    term("Better"),
+    term("Old"),
+    term("New"),
+    term("Change"),
+    term("Change"),
+    term("Mark"),
+)
+_UNITS = ("", "", "", "", "", "", term("new less old"), term("% of old"), "")
 _WIDTHS = (44, 40, 20, 9, 14, 14, 14, 11, 11)
 _NONE = numbers.NOT_APPLICABLE
 
@@ -41,12 +53,12 @@ class Figures:
 
 def figures_sheet(book: Book, name: str, view: DiffView, cases: Sequence[DiffCase]) -> Figures:
     """Every figure of the whole plan and of some cases."""
-    answers = "What has changed, by how much, and is it better?"
+    answers = term("What has changed, by how much, and is it better?")
     ws = book.sheet(name, "Figures", answers, "front")
     heads(book, ws, _HEADS, _UNITS, _WIDTHS)
     _tolerance(book, ws, name, view)
     rows: dict[Key, int] = {}
-    lines = [(None, "the whole plan", row) for row in view.totals]
+    lines = [(None, say("the whole plan"), row) for row in view.totals]
     lines += [(c.pair, c.label, row) for c in cases for row in c.rows]  # type: ignore[misc]
     for number, (pair, label, row) in enumerate(lines, FIRST):
         rows[pair, row.name] = number
@@ -55,6 +67,11 @@ def figures_sheet(book: Book, name: str, view: DiffView, cases: Sequence[DiffCas
     ws.freeze_panes = f"C{FIRST}"
     ws.auto_filter.ref = f"A{UNIT}:I{last}"
     mark_rules(ws, f"I{FIRST}:I{last}", f"I{FIRST}")
+    words = {v for _, _, row in lines for v in (row.old_raw, row.new_raw) if isinstance(v, str)}
+    for letter in "EF":
+        known = sorted({*words, "yes", "no", "unknown"})
+        word_rules(ws, f"{letter}{FIRST}:{letter}{last}", known)
+    word_rules(ws, f"D{FIRST}:D{last}", ("up", "down", "none", "fits"))
     book.print_setup(ws, f"{HEADING}:{UNIT}")
     return Figures(name, rows)
 
@@ -65,15 +82,15 @@ def heads(
     """Headings of a sheet whose cells are written one by one."""
     for place, (text, unit, width) in enumerate(zip(texts, units, widths, strict=True)):
         letter = chr(ord("A") + place)
-        book.text(ws, f"{letter}{HEADING}", text)
-        book.text(ws, f"{letter}{UNIT}", unit)
+        book.text(ws, f"{letter}{HEADING}", say(text))
+        book.text(ws, f"{letter}{UNIT}", say(unit))
         styles.heading(ws[f"{letter}{HEADING}"], "key" if place < 4 else "derived")
         styles.unit(ws[f"{letter}{UNIT}"], "key" if place < 4 else "derived")
         ws.column_dimensions[letter].width = width
 
 
 def _tolerance(book: Book, ws: Worksheet, name: str, view: DiffView) -> None:
-    book.text(ws, "H4", "Tolerance")
+    book.text(ws, "H4", say("Tolerance"))
     ws["I4"] = float(view.tolerance.removesuffix("%")) / 100
     styles.body(ws["I4"], "input", "0.0##%", False)
     if TOLERANCE not in book.workbook.defined_names:
@@ -132,7 +149,7 @@ def changes(book: Book, ws: Worksheet, row: int, figure: DiffRow) -> None:
     book.formula(
         ws, f"H{row}", f'IF(ISNUMBER(G{row}),IF(E{row}>0,G{row}/E{row},"{_NONE}"),"{_NONE}")', share
     )
-    book.formula(ws, f"I{row}", mark_formula(row), figure.word)
+    book.formula(ws, f"I{row}", mark_formula(row), MARK_WORDS[figure.mark])
     styles.body(ws[f"G{row}"], "derived", number_format(figure.kind, figure.decimals, True), False)
     styles.body(ws[f"H{row}"], "derived", excel_format("change_share", 1), False)
     styles.body(ws[f"I{row}"], "derived", "General", False)
@@ -161,15 +178,16 @@ def mark_rules(ws: Worksheet, cells: str, corner: str) -> None:
     for word, role in (("better", "good"), ("worse", "bad"), ("unknown", "warn"), ("~", "muted")):
         fill = {} if word == "~" else {"fill": styles.rule_fill(role)}
         ws.conditional_formatting.add(
-            cells, rule(formula=[f'{corner}="{word}"'], font=styles.font(role), **fill)
+            cells, word_rule(corner, word, font=styles.font(role), **fill)
         )
+    word_rules(ws, cells, (MARK_WORDS["changed"],))
 
 
 def cases_sheet(book: Book, name: str, view: DiffView) -> None:
     """Every pair by the figure that cases are judged by."""
     judged = [c for c in view.cases if c.judged is not None]
     rows = [c.judged for c in judged if c.judged is not None]
-    ws = book.sheet(name, "Cases", f"How does every case fare, by {view.by}?", "front")
+    ws = book.sheet(name, "Cases", say(f"How does every case fare, by {view.by}?"), "front")
     decimals = max((r.decimals for r in rows), default=0)
     kind: Kind = rows[0].kind if rows else "figure"
     shown, moved = number_format(kind, decimals), number_format(kind, decimals, True)
@@ -184,17 +202,32 @@ def cases_sheet(book: Book, name: str, view: DiffView) -> None:
         TableColumn("old", "Old", old, role="catalog", number_format=shown, width=13),
         TableColumn("new", "New", new, role="catalog", number_format=shown, width=13),
         TableColumn(
-            "delta", "Change", [_NONE if r.delta_raw is None else r.delta_raw for r in rows],
-            formula=f'IF({both},F{{r}}-E{{r}},"{_NONE}")', number_format=moved, width=13,
+            "delta",
+            "Change",
+            [_NONE if r.delta_raw is None else r.delta_raw for r in rows],
+            formula=f'IF({both},F{{r}}-E{{r}},"{_NONE}")',
+            number_format=moved,
+            width=13,
         ),
         TableColumn(
-            "share", "Change", [_share(r) for r in rows], unit="% of old", width=12,
+            "share",
+            "Change",
+            [_share(r) for r in rows],
+            unit="% of old",
+            width=12,
             formula=f'IF(ISNUMBER(G{{r}}),IF(E{{r}}>0,G{{r}}/E{{r}},"{_NONE}"),"{_NONE}")',
             number_format=excel_format("change_share", 1),
         ),
-        TableColumn("mark", "Mark", [r.word for r in rows], formula=mark_formula("{r}"), width=12),
-    ]  # fmt: skip
+        TableColumn(
+            "mark",
+            "Mark",
+            [MARK_WORDS[r.mark] for r in rows],
+            formula=mark_formula("{r}"),
+            width=12,
+        ),
+    ]
     book.table(ws, columns, len(rows), 1)
+    word_rules(ws, f"D{FIRST}:D{FIRST + max(len(rows), 1) - 1}", ("up", "down", "none", "fits"))
     mark_rules(ws, f"I{FIRST}:I{FIRST + max(len(rows), 1) - 1}", f"I{FIRST}")
 
 

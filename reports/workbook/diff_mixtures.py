@@ -14,6 +14,7 @@ from openpyxl.utils import get_column_letter
 
 from reports.numbers import excel_format
 from reports.view_diff_parts import Bridge, Mixing
+from reports.words import say, term
 from reports.workbook.tables import FIRST, UNIT, Book, Table, TableColumn, spacer
 
 _SHARE = "0.0000;-0.0000;0"
@@ -56,8 +57,10 @@ def mixtures_sheet(book: Book, name: str, bridges: Sequence[Bridge], ends: Ends)
         )
         for b in bridges
     ]  # fmt: skip
-    answers = "What is the figure with some inputs new and the others old? Row 0 is the old plan."
-    ws = book.sheet(name, f"Mixtures, {bridges[0].case}", answers, "calculation")
+    answers = term(
+        "What is the figure with some inputs new and the others old? Row 0 is the old plan."
+    )
+    ws = book.sheet(name, say(f"Mixtures, {bridges[0].case}"), answers, "calculation")
     pieces = [_rows(columns, mixings, ends, start, stop) for start, stop in _runs(count)]
     table = book.table(ws, pieces[0], 1, 1)
     for (start, stop), piece in zip(_runs(count)[1:], pieces[1:], strict=True):
@@ -95,7 +98,7 @@ def _part(
 def _bits(mixing: Mixing, count: int) -> list[TableColumn]:
     return [
         TableColumn(
-            f"bit {i}", label, [float(n >> i & 1) for n in range(count)], unit="1 is new",
+            f"bit {i}", label, [float(n >> i & 1) for n in range(count)], unit=term("1 is new"),
             formula=f"MOD(INT($A{{r}}/{2**i}),2)", number_format="0", width=12,
         )
         for i, (_, label, _) in enumerate(mixing.drivers)
@@ -105,7 +108,7 @@ def _bits(mixing: Mixing, count: int) -> list[TableColumn]:
 def _weights(mixing: Mixing) -> list[TableColumn]:
     return [
         TableColumn(
-            f"weight {i}", label, list(mixing.weights[i]), unit="weight",
+            f"weight {i}", label, list(mixing.weights[i]), unit=term("weight"),
             formula=_weight(mixing, i), number_format=_SHARE, width=14,
             group="" if i else "Weights in the share of each driver",
         )

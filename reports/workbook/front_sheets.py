@@ -10,6 +10,7 @@ from planner.metrics import Metric
 from planner.planning import Plan
 from planner.saved import product_version
 from reports.numbers import decimals_for, excel_format
+from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.address import Addresses
 from reports.workbook.case_columns import cell_values, figure_format, metric_format
@@ -21,14 +22,17 @@ from reports.workbook.tables import (
     Book,
     Table,
     TableColumn,
+    contents_line,
+    contents_width,
     fit_pages,
     quote,
     spacer,
-    verdict_rules,
 )
 from reports.workbook.variant_sheets import display_text
+from reports.workbook.word_rules import verdict_rules, word_rules
 
-RESULTS, SUMMARY, COVER = "Results", "Summary", "Cover"
+_LIGHTS = (term("all integrity checks hold"), term("an integrity check fails"))
+RESULTS, SUMMARY, COVER = term("Results"), "Summary", "Cover"
 # What a reader wants of a case, in reading order.
 SHOWN = (
     "verdict", "binding", "max_concurrency", "concurrency_per_gpu", "longest_context",
@@ -56,6 +60,9 @@ def results_sheet(
     table = book.table(ws, columns, len(plan.cases), 4)
     cells = f"A{FIRST}:{get_column_letter(len(columns))}{table.last}"
     verdict_rules(ws, cells, f"A{FIRST}")
+    for metric in results_metrics(plan):
+        letter = table.letters[metric.name]
+        word_rules(ws, f"{letter}{FIRST}:{letter}{table.last}", metric.type.words)
     return table
 
 
@@ -63,14 +70,23 @@ def _settings(plan: Plan, settings: Settings) -> list[TableColumn]:
     """What tells cases apart beside model, GPU and workload."""
     return [
         TableColumn(
-            key, heading, [settings.text(case, names) for case in plan.cases], role="linked",
-            formula=settings.formula(names), note=note,
+            key,
+            heading,
+            [settings.text(case, names) for case in plan.cases],
+            role="linked",
+            formula=settings.formula(names),
+            note=note,
         )
         for key, heading, names, note in (
-            ("#layout", "Layout", LAYOUT, "How one replica is divided: TP, and what else differs."),
-            ("#setting", "Setting", SETTING, "Context limit, and what else differs."),
+            (
+                "#layout",
+                "Layout",
+                LAYOUT,
+                say("How one replica is divided: TP, and what else differs."),
+            ),
+            ("#setting", term("Setting"), SETTING, "Context limit, and what else differs."),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _result(plan: Plan, metric: Metric, at: Addresses) -> TableColumn:
@@ -99,34 +115,41 @@ def _result(plan: Plan, metric: Metric, at: Addresses) -> TableColumn:
 
 
 def cover_sheet(
-    book: Book, plan: Plan, at: Addresses, plan_hash: str, contents: list[tuple[str, str]]
+    book: Book, plan: Plan, at: Addresses, plan_hash: str, contents: list[tuple[str, str, str]]
 ) -> None:
     """What it is, its check light, how to read it, and what is inside."""
     ws = book.workbook[COVER]
     ws.sheet_view.showGridLines = False
     scenario = plan.inputs.scenario
     facts = [
-        ("Scenario", plan.name), ("As of", str(scenario["as_of"])),
-        ("Owner", str(scenario["owner"])),
-        ("Engine", str(scenario["engine"])), ("Cases", f"{len(plan.cases)}"),
-        ("Left out", f"{sum(plan.inputs.dropped.values())} combinations that make no sense"),
-        ("Plan", plan_hash), ("capsheet", product_version()),
-    ]  # fmt: skip
+        (say("Scenario"), plan.name),
+        (say("As of"), str(scenario["as_of"])),
+        (say("Owner"), str(scenario["owner"])),
+        (say("Engine"), str(scenario["engine"])),
+        (say("Cases"), f"{len(plan.cases)}"),
+        (
+            say("Left out"),
+            say(f"{sum(plan.inputs.dropped.values())} combinations that make no sense"),
+        ),
+        (say("Plan"), plan_hash),
+        ("capsheet", product_version()),
+    ]
     row = 5
     for label, text in facts:
         book.text(ws, f"A{row}", label)
         ws[f"A{row}"].font = styles.font("muted")
         book.text(ws, f"B{row}", text)
         row += 1
-    book.text(ws, f"A{row}", "Checks")
+    book.text(ws, f"A{row}", say("Checks"))
     ws[f"A{row}"].font = styles.font("muted")
     light = f'IF({at.fixed["#all"]},"all integrity checks hold","an integrity check fails")'
     good = book.values["Checks"][at.fixed["#all"].split("!")[1].replace("$", "")]
     text = "all integrity checks hold" if good else "an integrity check fails"
     book.formula(ws, f"B{row}", light, text)
     ws[f"B{row}"].font = styles.font("good" if good else "bad", bold=True)
+    word_rules(ws, f"B{row}:B{row}", _LIGHTS)
     if scenario.get("note"):
-        book.text(ws, f"A{row + 1}", "Note")
+        book.text(ws, f"A{row + 1}", say("Note"))
         ws[f"A{row + 1}"].font = styles.font("muted")
         ws[f"A{row + 1}"].alignment = Alignment(vertical="top")
         book.text(ws, f"B{row + 1}", str(scenario["note"]).strip())
@@ -135,15 +158,17 @@ def cover_sheet(
         ws.row_dimensions[row + 1].height = 45
     row += 3
     row = _legend(book, ws, row)
-    book.text(ws, f"A{row}", "Contents")
+    book.text(ws, f"A{row}", say("Contents"))
     ws[f"A{row}"].font = styles.font(bold=True)
-    for name, answers in contents:
+    for name, title, answers in contents:
         row += 1
-        book.text(ws, f"A{row}", name)
+        book.text(ws, f"A{row}", contents_line(name, title))
         styles.link(ws[f"A{row}"], f"{quote(name)}!A1")
         book.text(ws, f"B{row}", answers)
         ws[f"B{row}"].font = styles.font("muted")
-    for letter, width in (("A", 26), ("B", 40), ("C", 40), ("D", 20)):
+    lines = [contents_line(name, title) for name, title, _ in contents]
+    first = contents_width(lines, 26)
+    for letter, width in (("A", first), ("B", 40), ("C", 40), ("D", 20)):
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")
     ws.page_setup.orientation = "portrait"
@@ -151,13 +176,16 @@ def cover_sheet(
 
 
 def _legend(book: Book, ws: Worksheet, row: int) -> int:
-    book.text(ws, f"A{row}", "How to read it")
+    book.text(ws, f"A{row}", say("How to read it"))
     ws[f"A{row}"].font = styles.font(bold=True)
     lines = (
-        ("input", "Blue on yellow: a cell that you may change; everything else follows."),
-        ("linked", "Green: a figure that comes from another sheet."),
-        ("ink", "Dark: a figure that is calculated on its sheet."),
-        ("muted", "Grey: notes, sources, and parts of longer formulas. #N/A is an unknown figure."),
+        ("input", say("Blue on yellow: a cell that you may change; everything else follows.")),
+        ("linked", say("Green: a figure that comes from another sheet.")),
+        ("ink", say("Dark: a figure that is calculated on its sheet.")),
+        (
+            "muted",
+            say("Grey: notes, sources, and parts of longer formulas. #N/A is an unknown figure."),
+        ),
     )
     for role, text in lines:
         row += 1
@@ -167,7 +195,7 @@ def _legend(book: Book, ws: Worksheet, row: int) -> int:
             ws[f"A{row}"].fill = styles.fill("input-surface")
         book.text(ws, f"B{row}", text)
     row += 1
-    book.text(ws, f"B{row}", "Memory is positive; a negative spare is a shortfall. GiB is "
+    book.text(ws, f"B{row}", say("Memory is positive; a negative spare is a shortfall. GiB is "
               "2^30 bytes, "
-              "GB is 10^9 bytes. Workings are in base units.")  # fmt: skip
+              "GB is 10^9 bytes. Workings are in base units."))  # fmt: skip
     return row + 2

@@ -11,6 +11,7 @@ from planner.engine import by_input
 from planner.inputs import Origin
 from planner.metric_files import OWN, FieldEntry, VariantEntry
 from planner.planning import Plan, Value
+from reports.words import called, say
 from reports.workbook.address import Addresses
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import Role
@@ -42,25 +43,41 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
     rows = [*_assumptions(plan), *_engine(plan), *_ladders(plan)]
     owner = str(plan.inputs.scenario["owner"])
     values = [row.value for row in rows]
-    origins = [row.origin or Origin("default", "metrics file") for row in rows]
+    origins = [row.origin or Origin("default", say("metrics file")) for row in rows]
     spans = [row.entry.range if row.entry and not row.rung else None for row in rows]
     columns = [
         *_common(rows, "input"),
-        TableColumn("low", "From", [s[0] if s else None for s in spans], role="note",
-                    number_format=_NUMBER),
-        TableColumn("high", "To", [s[1] if s else None for s in spans], role="note",
-                    number_format=_NUMBER),
-        TableColumn("origin", "Origin", [o.kind for o in origins], role="key"),
-        TableColumn("where", "Where", [o.where for o in origins], role="note", width=30, wrap=True),
-        TableColumn("source", "Source or reason", [_reason(plan, o) for o in origins], role="note",
-                    width=45, wrap=True),
+        TableColumn(
+            "low", "From", [s[0] if s else None for s in spans], role="note", number_format=_NUMBER
+        ),
+        TableColumn(
+            "high", "To", [s[1] if s else None for s in spans], role="note", number_format=_NUMBER
+        ),
+        TableColumn("origin", "Origin", [called(o.kind) for o in origins], role="key"),
+        TableColumn(
+            "where", "Where", [called(o.where) for o in origins], role="note", width=30, wrap=True
+        ),
+        TableColumn(
+            "source",
+            "Source or reason",
+            [_reason(plan, o) for o in origins],
+            role="note",
+            width=45,
+            wrap=True,
+        ),
         TableColumn("owner", "Owner", [owner] * len(rows), role="note", width=24),
-        TableColumn("meaning", "What it means", [r.meaning for r in rows], role="note", width=45,
-                    wrap=True),
+        TableColumn(
+            "meaning", "What it means", [r.meaning for r in rows], role="note", width=45, wrap=True
+        ),
         TableColumn("issued", "As issued", values, role="note", number_format=_NUMBER),
-        TableColumn("#changed", "Changed since issue", [False] * len(rows), role="note",
-                    formula="C{r}<>L{r}"),
-    ]  # fmt: skip
+        TableColumn(
+            "#changed",
+            "Changed since issue",
+            [False] * len(rows),
+            role="note",
+            formula="C{r}<>L{r}",
+        ),
+    ]
     table = book.table(ws, columns, len(rows), 1)
     _place(book, rows, INPUTS, at, named=True)
     for number, row in enumerate(rows, FIRST):
@@ -78,16 +95,22 @@ def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, f
         "Which fixed numbers do formulas use, and how many base units has a display unit?", "back",
     )  # fmt: skip
     rows = [
-        _Row(name, name.replace("_", " "), float(c.value), c.unit, c.meaning)
+        _Row(name, called(name.replace("_", " ")), float(c.value), c.unit, c.meaning)
         for name, c in plan.metrics.constants.items()
     ]
     rows += [
-        _Row(f"unit {text}", f"1 {text}", factor, "base units", "Divides a figure for display")
+        _Row(
+            f"unit {text}",
+            f"1 {text}",
+            factor,
+            say("base units"),
+            say("Divides a figure for display"),
+        )
         for text, factor in units.items()
     ]
     rows.append(
-        _Row(STAGE_ROOM, "stage columns", float(at.stages), "1",
-             "Pipeline stages that the workings have columns for; a case with more is unknown")
+        _Row(STAGE_ROOM, say("stage columns"), float(at.stages), "1",
+             say("Pipeline stages that the workings have columns for; a case with more is unknown"))
     )  # fmt: skip
     columns = [
         *_common(rows, "derived"),
@@ -128,7 +151,7 @@ def _reason(plan: Plan, origin: Origin) -> str:
         for sources in plan.inputs.sources.values()
         if word in sources
     ]
-    parts = [*dict.fromkeys(titles), origin.confidence, origin.note]
+    parts = [*dict.fromkeys(titles), called(origin.confidence), say(origin.note)]
     return "; ".join(part for part in parts if part)
 
 
@@ -198,7 +221,7 @@ def _ladders(plan: Plan) -> list[_Row]:
             plan.metrics.variants[name],
             by_input(plan.metrics.variants[name], values),
         )
-        names = plan.inputs.rungs.get(name) or [f"rung {k + 1}" for k in range(len(values))]
+        names = plan.inputs.rungs.get(name) or [say(f"rung {k + 1}") for k in range(len(values))]
         for number, word in enumerate(names, 1):
             for one, rungs in columns.items():
                 entry, value = plan.metrics.fields[one], float(rungs[number - 1])

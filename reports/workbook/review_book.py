@@ -24,7 +24,8 @@ from reports.workbook.diff_figures import (
     number_format,
 )
 from reports.workbook.rows_text import decoded
-from reports.workbook.tables import FIRST, HEADING, UNIT, Book, fit_pages, quote, rule
+from reports.workbook.tables import FIRST, HEADING, UNIT, Book, fit_pages, quote
+from reports.workbook.word_rules import rule
 
 COVER = "Cover"
 _NONE = numbers.NOT_APPLICABLE

@@ -8,6 +8,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.inputs import Case
 from planner.planning import Plan
+from reports.words import say
 from reports.workbook.address import Addresses
 from reports.workbook.case_columns import PICKS
 from reports.workbook.case_sheets import CASES
@@ -54,7 +55,7 @@ class Settings:
         for row, name in enumerate(_WORDS, self.top):
             letter = self.at.letter(_key(name))
             cells = f"{CASES}!${letter}${FIRST}:${letter}${last}"
-            book.text(ws, f"A{row}", f"Cases differ: {name}")
+            book.text(ws, f"A{row}", say(f"Cases differ: {name}"))
             formula = f"SUMPRODUCT(({cells}<>{CASES}!${letter}${FIRST})*1)>0"
             book.formula(ws, f"C{row}", formula, self.differs[name])
 

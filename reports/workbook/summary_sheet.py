@@ -8,6 +8,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.planning import Plan
 from reports.numbers import decimals_for, display_width, excel_format
+from reports.words import say
 from reports.workbook import styles
 from reports.workbook.address import Addresses
 from reports.workbook.back_sheets import plan_formula
@@ -15,8 +16,9 @@ from reports.workbook.book_charts import bar_chart
 from reports.workbook.front_sheets import RESULTS
 from reports.workbook.rows_text import decoded
 from reports.workbook.settings import Settings
-from reports.workbook.tables import FIRST, Book, Table, fit_pages, verdict_rules
+from reports.workbook.tables import FIRST, Book, Table, fit_pages
 from reports.workbook.variant_sheets import display_text
+from reports.workbook.word_rules import verdict_rules, word_rules
 
 SUMMARY = "Summary"
 TILES = 5
@@ -86,7 +88,9 @@ def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> Non
     keys = [k for k in _COLUMNS if k in results.letters]
     count = min(_ROWS, len(plan.cases))
     top = 33
-    book.text(ws, f"A{top - 1}", f"Cases 1 to {count} of {len(plan.cases)}; all are on Results")
+    book.text(
+        ws, f"A{top - 1}", say(f"Cases 1 to {count} of {len(plan.cases)}; all are on Results")
+    )
     ws[f"A{top - 1}"].font = styles.font("muted")
     for place, key in enumerate(keys, 1):
         letter = get_column_letter(place)
@@ -108,6 +112,11 @@ def _summary_table(book: Book, ws: Worksheet, plan: Plan, results: Table) -> Non
             )
     ws.row_dimensions[top].height = 30
     verdict_rules(ws, f"A{top + 2}:K{top + 1 + count}", f"A{top + 2}")
+    for place, key in enumerate(keys, 1):
+        metric = plan.metrics.metrics.get(key)
+        letter = get_column_letter(place)
+        cells = f"{letter}{top + 2}:{letter}{top + 1 + count}"
+        word_rules(ws, cells, metric.type.words if metric else ())
 
 
 def _capacity_chart(
@@ -123,7 +132,7 @@ def _capacity_chart(
     for row, index in zip(rows, firsts, strict=False):
         book.formula(ws, f"A{row}", label.format(r=FIRST + index), texts[index])
         book.formula(ws, f"C{row}", f"{RESULTS}!{source}{FIRST + index}", values[index])
-    title = "How many requests does one GPU hold at the context limit?"
+    title = say("How many requests does one GPU hold at the context limit?")
     if len(firsts) > _BARS:
-        title += f" The first {_BARS} of {len(firsts)}"
-    bar_chart(ws, title, "requests per GPU", "A", "C", rows)
+        title += say(f" The first {_BARS} of {len(firsts)}")
+    bar_chart(ws, title, say("requests per GPU"), "A", "C", rows)

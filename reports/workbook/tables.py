@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from openpyxl import Workbook
-from openpyxl.formatting.rule import FormulaRule
 from openpyxl.styles import Alignment
 from openpyxl.utils import get_column_letter
 from openpyxl.workbook.defined_name import DefinedName
@@ -26,7 +24,8 @@ from openpyxl.worksheet.header_footer import HeaderFooterItem, _HeaderFooterPart
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
-from reports.numbers import display_width
+from reports.numbers import display_width, pieces
+from reports.words import ENGLISH, called, language, say
 from reports.workbook import styles
 from reports.workbook.package import (
     Package,
@@ -132,12 +131,12 @@ class Book:
         """A new sheet with title, sentence and back-link."""
         ws: Worksheet = self.workbook.create_sheet(name)
         ws.sheet_properties.tabColor = styles.argb(styles.TAB[tab])
-        self.text(ws, "A1", title)
+        self.text(ws, "A1", say(title))
         styles.title(ws["A1"])
-        self.text(ws, "A2", answers)
+        self.text(ws, "A2", say(answers))
         styles.sentence(ws["A2"])
         if name != "Cover":
-            ws["A3"] = "Back to Cover"
+            ws["A3"] = say("Back to Cover")
             styles.link(ws["A3"], "Cover!A1")
         ws.sheet_view.zoomScale = 90
         return ws
@@ -204,10 +203,10 @@ class Book:
         if column.heading_formula:
             self.formula(ws, head.coordinate, *column.heading_formula)
         else:
-            self.text(ws, head.coordinate, column.heading)
-        self.text(ws, f"{letter}{UNIT}", column.unit)
+            self.text(ws, head.coordinate, say(column.heading))
+        self.text(ws, f"{letter}{UNIT}", called(column.unit))
         if column.group:
-            self.text(ws, f"{letter}{HEADING - 1}", column.group)
+            self.text(ws, f"{letter}{HEADING - 1}", say(column.group))
             ws[f"{letter}{HEADING - 1}"].font = styles.font(bold=True)
         styles.heading(head, column.role)
         if column.heading_formula:
@@ -276,6 +275,16 @@ class Book:
         package.write(path)
 
 
+def contents_line(name: str, title: str) -> str:
+    """A sheet in the contents: its name, and in another language its title before that."""
+    return name if language() == ENGLISH else f"{title} ({name})"
+
+
+def contents_width(lines: Iterable[str], least: float) -> float:
+    """The column of the contents; sheet names alone fit into the least."""
+    return least if language() == ENGLISH else max([least, *(display_width(x) + 2 for x in lines)])
+
+
 def fit_pages(ws: Worksheet, wide: int, tall: int) -> None:
     """Fit the sheet on so many pages; 0 tall is as many as it takes."""
     ws.page_setup.fitToWidth, ws.page_setup.fitToHeight = wide, tall
@@ -341,12 +350,12 @@ def _column(column: TableColumn, style: int) -> Column:
 def _validation(column: TableColumn, cells: str) -> DataValidation:
     if column.choices:
         rule = DataValidation("list", formula1=column.choices, allow_blank=False)
-        rule.error = "Choose one of the list."
+        rule.error = say("Choose one of the list.")
     else:
         low, high = column.bounds or (0, 0)
         rule = DataValidation("whole", operator="between", formula1=f"{low}", formula2=f"{high}")
-        rule.error = f"A whole number from {low} to {high:,} is needed here."
-    rule.errorTitle = fitting(column.heading)[:30]
+        rule.error = say(f"A whole number from {low} to {high:,} is needed here.")
+    rule.errorTitle = fitting(say(column.heading))[:30]
     rule.showErrorMessage = True
     rule.add(cells)
     return rule
@@ -354,8 +363,10 @@ def _validation(column: TableColumn, cells: str) -> DataValidation:
 
 def _width(column: TableColumn) -> float:
     """From content: wide characters count two, headings may take two lines."""
-    words = max((display_width(word) for word in column.heading.split()), default=0)
-    head = max(words, display_width(column.heading) / 2 + 1, display_width(column.unit) * 0.9)
+    heading = say(column.heading)
+    words = max(map(display_width, pieces(heading)), default=0)
+    spare = 1 if display_width(heading) == len(heading) else 3  # wide letters break anywhere
+    head = max(words, display_width(heading) / 2 + spare, display_width(column.unit) * 0.9)
     return min(_MAX_WIDTH, max(_MIN_WIDTH, head + 2, _body_width(column) + 2))
 
 
@@ -369,27 +380,3 @@ def _body_width(column: TableColumn) -> float:
         digits = len(f"{float(np.abs(known).max()):,.0f}")
         return digits + (3 if ".0" in column.number_format else 0)
     return max((display_width(str(v)) for v in list(column.values)[:2000]), default=0)
-
-
-rule: Any = FormulaRule  # its stub has no types
-
-
-def verdict_rules(ws: Worksheet, cells: str, corner: str) -> None:
-    """Good and bad words get their colour beside the word; errors are unknown figures in muted."""
-    for word, role in (("fits", "good"), ("does not fit", "bad"), ("unknown", "warn")):
-        ws.conditional_formatting.add(
-            cells,
-            rule(
-                formula=[f'{corner}="{word}"'],
-                font=styles.font(role, bold=True),
-                fill=styles.rule_fill(role),
-                stopIfTrue=True,
-            ),
-        )
-
-
-def unknown_rule(ws: Worksheet, cells: str, corner: str) -> None:
-    """Unknown figures are errors in cells; they read muted, not alarming."""
-    ws.conditional_formatting.add(
-        cells, rule(formula=[f"ISERROR({corner})"], font=styles.font("muted", italic=True))
-    )

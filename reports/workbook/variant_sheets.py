@@ -10,6 +10,7 @@ from planner.expr.to_cells import Ref, to_cells, word_text
 from planner.metric_files import OWN
 from planner.metrics import Metric
 from planner.units import parse_unit
+from reports.words import say
 from reports.workbook.address import Block, SheetNames, Spot, at_spot, block, pick, run, spots
 from reports.workbook.case_columns import (
     case_numbers,
@@ -20,15 +21,8 @@ from reports.workbook.case_columns import (
 from reports.workbook.case_sheets import CASES, CaseSheets
 from reports.workbook.inputs_sheet import rung_key
 from reports.workbook.rows_text import Scalar
-from reports.workbook.tables import (
-    FIRST,
-    Table,
-    TableColumn,
-    quote,
-    spacer,
-    unknown_rule,
-    verdict_rules,
-)
+from reports.workbook.tables import FIRST, Table, TableColumn, quote, spacer
+from reports.workbook.word_rules import unknown_rule, verdict_rules
 
 
 def variant_names(sheets: SheetNames, name: str, label: str) -> tuple[str, str]:
@@ -87,8 +81,9 @@ class VariantSheets:
     def write_workings(self) -> Table:
         """A block of rows per rung; each row repeats its case with inputs replaced."""
         ws = self.book.sheet(
-            self.workings, f"{self.variant.label}: workings",
-            f"{self.variant.meaning}: a block of rows for each value, a row a case.", "calculation",
+            self.workings, say(f"{self.variant.label}: workings"),
+            say(f"{self.variant.meaning}: a block of rows for each value, a row a case."),
+            "calculation",
         )  # fmt: skip
         blocks = [self._block(k) for k in range(len(self.rungs))]
         count = self.cases * len(self.rungs)
@@ -201,7 +196,7 @@ class VariantSheets:
             columns += [*self._rung_columns(name), spacer()]
         entry = self.plan.metrics.tables[self.variant.table]
         own = self.variant.label != entry.label  # the table may show several sets of variants
-        answers = f"{self.variant.meaning}: what follows?" if own else entry.answers
+        answers = say(f"{self.variant.meaning}: what follows?") if own else entry.answers
         ws = self.book.sheet(self.sheet, self.variant.label, answers, "calculation")
         return self.sheets.finish(ws, columns[:-1], 4)
 

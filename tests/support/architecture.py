@@ -64,6 +64,9 @@ LAYERS: dict[str, int] = {
     "reports": 0,
     "reports.numbers": 0,
     "reports.palette": 0,
+    "reports.words": 1,
+    "reports.words_plan": 5,
+    "reports.words_source": 5,
     "reports.charts": 4,  # draws plain figures and knows no plan, so a view may hold its charts
     "reports.view": 5,
     "reports.text": 6,
