@@ -271,8 +271,10 @@ class _Made:
             return self._document()
         if form == "html":
             from reports import html_diff
+            from reports.words import speaking
 
-            return html_diff.render(self._book(), self._date(), self._document())
+            with speaking(self.given["lang"]):
+                return html_diff.render(self._book(), self._date(), self._document())
         from planner.cli_plan import colours, width
         from reports import text_diff
         from reports.words import speaking

@@ -17,6 +17,7 @@ from reports.html_data import embedded, with_packed_columns, with_plain_columns
 from reports.view_diff_charts import waterfall_of
 from reports.view_diff_parts import MARK_TONES, DiffBook, DiffCase, DiffView
 from reports.view_layout import CASE_ROWS, PAGE_ROWS
+from reports.words import language
 
 _DATA = '<script type="application/json" id="diff-data">'
 _CASES = 20
@@ -66,6 +67,7 @@ def page(template: str, document: str, **values: object) -> str:
         style=Markup(style),  # our own text
         style_hash=html.policy_hash(style),
         version=product_version(),
+        lang=language(),
         data=Markup(embedded(document)),  # every < and & of it is an escape of JSON
         **values,
     )  # fmt: skip
@@ -76,9 +78,14 @@ def stylesheet() -> str:
     return html.stylesheet() + (data_dir("templates") / "compare.css").read_text("utf-8")
 
 
-@cache
 def comparing() -> Environment:
     """The environment of the report page with what comparisons need."""
+    return _comparing(language())
+
+
+@cache
+def _comparing(language: str) -> Environment:
+    """The same in one language, which the report's own templates are read in."""
     environment = html.environment().overlay()
     # An overlay shares the tables of what it lies over: these are its own.
     environment.filters = {

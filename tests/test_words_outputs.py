@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from functools import cache
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ import planner
 from planner import saved
 from planner.diff_json import document
 from planner.planning import Plan
-from reports import html, numbers, text, text_diff
+from reports import html, html_diff, numbers, text, text_diff
 from reports.text_csv import table_csv
 from reports.text_explain import render as explained
 from reports.view import view_of
@@ -248,6 +249,27 @@ def test_pages_hold_the_same_numbers() -> None:
     assert found[0] == found[1]
     assert '<html lang="zh-CN">' in pages[1]
     assert '<html lang="en">' in pages[0]
+
+
+def test_the_page_of_a_comparison_holds_the_same_numbers() -> None:
+    pages = []
+    for language in (ENGLISH, CHINESE):
+        found = fleet_diff()
+        with speaking(language):
+            made = html_diff.render(book_of([found]), "2026-11-29", saved.dumps(document([found])))
+        assert f'<html lang="{language}">' in made
+        pages.append(made)
+    cells = [
+        [unescape(re.sub(r"<[^>]*>", " ", c)) for c in re.findall(r"<td[^>]*>(.*?)</td>", p, re.S)]
+        for p in pages
+    ]
+    # A sentence may say "one less" in words or in figures.
+    short = [(a, b) for a, b in zip(*cells, strict=True) if not a.strip().endswith(".")]
+    assert len(short) > 100
+    assert [(a, b) for a, b in short if figures(a) != figures(b)] == []
+    # Names of models and cards stay; what we say ourselves does not.
+    heads = [re.findall(r"<h2[^>]*>([^<]*)", p) for p in pages]
+    assert all(WIDE.search(text) for text in heads[1]) and len(heads[0]) == len(heads[1])
 
 
 _TOO_WIDE = """
