@@ -5,6 +5,7 @@ from __future__ import annotations
 from reports.charts import Part, Step, WaterfallChart
 from reports.charts_waterfall import Tone
 from reports.view_diff_parts import Bridge
+from reports.words import say
 
 
 def waterfall_of(bridge: Bridge, name: str = "") -> WaterfallChart | None:
@@ -27,8 +28,9 @@ def waterfall_of(bridge: Bridge, name: str = "") -> WaterfallChart | None:
     )  # fmt: skip
     where = f", {name}" if name else ""
     return WaterfallChart(
-        f"What moved {bridge.label}{where}?", bridge.unit,
-        ("old", _number(bridge.old_raw), bridge.old), ("new", _number(bridge.new_raw), bridge.new),
+        say(f"What moved {bridge.label}{where}?"), bridge.unit,
+        (say("old"), _number(bridge.old_raw), bridge.old),
+        (say("new"), _number(bridge.new_raw), bridge.new),
         steps,
     )  # fmt: skip
 
@@ -46,4 +48,4 @@ def _tone(amount: float, better: str) -> Tone:
 def _text(text: str, amount: float, bridge: Bridge) -> str:
     """The amount, and whether it is for the better: a colour says nothing by itself."""
     tone = _tone(amount, bridge.better)
-    return text if tone == "plain" else f"{text} {tone}"
+    return text if tone == "plain" else f"{text} {say(tone)}"
