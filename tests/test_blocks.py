@@ -363,7 +363,7 @@ def test_plan_inputs_take_flags_and_refuse_other_words(tmp_path: Path) -> None:
 
 def test_an_engine_entry_without_the_figures_of_its_rule_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "engines").mkdir()
-    text = (Path(planner.__file__).parents[1] / "catalogs/engines/plain.yaml").read_text("utf-8")
+    text = (REPOSITORY / "catalogs/engines/plain.yaml").read_text("utf-8")
     lines = [
         line.replace("value: plain", "value: groups") if line.startswith("block_rule") else line
         for line in text.replace("id: plain", "id: bare").splitlines()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support.command import SMALL
 from support.diffs import OWN, compared, own, plan_of, resaved, why_of
+from support.tools import REPOSITORY
 
-import planner
 from planner import saved
 from planner.diff import diff
 from planner.diff_gate import NotComparable
@@ -22,7 +22,7 @@ from planner.planning import Plan, compute
 def test_another_memory_basis_stops(tmp_path: Path) -> None:
     folder = tmp_path / "catalog" / "engines"
     folder.mkdir(parents=True)
-    shipped = (Path(planner.__file__).parents[1] / "catalogs/engines/plain.yaml").read_text("utf-8")
+    shipped = (REPOSITORY / "catalogs/engines/plain.yaml").read_text("utf-8")
     text = shipped.replace("id: plain", "id: boxed").replace("value: framework", "value: marketed")
     (folder / "boxed.yaml").write_text(text, "utf-8")
     old = plan_of(tmp_path, SMALL)

@@ -21,7 +21,6 @@ def test_engine_basis_is_a_word() -> None:
         "found 'framwork' | did you mean 'framework'?",
         "x.yaml:5:11: defaults.hot_experts: expected a value, found no such key",
         "x.yaml:5:11: defaults.hot_traffic: expected a value, found no such key",
-        "x.yaml:5:11: defaults.memory_utilization: expected a value, found no such key",
         "x.yaml:5:11: defaults.reserve: expected a value, found no such key",
     ]
 
