@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-
 import pytest
 from support.command import Caller
 from support.golden import Golden
 from support.tools import REPOSITORY
-from test_readme import BLOCK, written
+from test_readme import renewed_text
 
 from planner.diff_json import SHAPE
 
@@ -17,23 +14,6 @@ PAGE = REPOSITORY / "docs" / "comparison.md"
 
 
 REVIEW = REPOSITORY / "docs" / "review.md"
-
-
-def renewed_text(text: str, caller: Caller) -> str:
-    """The page with its files written, its commands run and their outputs in place."""
-    written(text, caller)
-
-    def renewed(found: re.Match[str]) -> str:
-        if found[1] != "console":
-            return found[0]
-        lines = []
-        for line in found[2].splitlines():
-            if line.startswith("$ "):
-                done = caller(*shlex.split(line)[2:])
-                lines += [line, *(done.err + done.out).splitlines()]
-        return "```console\n" + "\n".join(lines) + "\n```"
-
-    return BLOCK.sub(renewed, text)
 
 
 def test_the_page_shows_what_the_program_says(

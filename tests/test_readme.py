@@ -30,12 +30,9 @@ def written(text: str, caller: Caller) -> None:
             caller.write(first.removeprefix("# file: "), rest)
 
 
-def test_commands_give_the_shown_outputs(
-    capsheet: Caller, golden: Golden, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    text = README.read_text("utf-8")
-    written(text, capsheet)
+def renewed_text(text: str, caller: Caller) -> str:
+    """The page with its files written, its commands run and their outputs in place."""
+    written(text, caller)
 
     def renewed(found: re.Match[str]) -> str:
         if found[1] != "console":
@@ -43,11 +40,19 @@ def test_commands_give_the_shown_outputs(
         lines = []
         for line in found[2].splitlines():
             if line.startswith("$ "):
-                done = capsheet(*shlex.split(line)[2:])
+                done = caller(*shlex.split(line)[2:])
                 lines += [line, *(done.err + done.out).splitlines()]
         return "```console\n" + "\n".join(lines) + "\n```"
 
-    golden.check(README, BLOCK.sub(renewed, text), "README.md")
+    return BLOCK.sub(renewed, text)
+
+
+def test_commands_give_the_shown_outputs(
+    capsheet: Caller, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = README.read_text("utf-8")
+    golden.check(README, renewed_text(text, capsheet), "README.md")
 
 
 def test_python_lines_run(capsheet: Caller) -> None:
