@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.browser import open_page
+from support.browser import CLIPPED, TOO_WIDE, open_page
 from support.command import SMALL
 from support.pictures import pdf_pages
 from support.plans import HOSTILE, OWN_METRICS, example, hostile, small
@@ -298,32 +298,20 @@ def _kept(folder: Path, text: str) -> Path:
     return path
 
 
-_TOO_WIDE = """
-[...document.querySelectorAll('.scroll')]
-  .filter(box => box.scrollWidth > box.clientWidth + 1)
-  .map(box => (box.querySelector('caption') || box).textContent.trim().slice(0, 50))
-"""
-_CLIPPED = """
-[...document.querySelectorAll('.tiles li, .verdict, h1, h2, h3, h4, p, dd, dt, td, th')]
-  .filter(box => !box.closest('.scroll') && box.scrollWidth > box.clientWidth + 1)
-  .map(box => box.textContent.trim().slice(0, 50))
-"""
-
-
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
     path = _kept(tmp_path, page())
     with open_page(path, 1280) as shown:
         assert shown.errors == []
         assert shown.requests == [path.resolve().as_uri()]
         assert shown.evaluate("document.documentElement.scrollWidth") == 1280
-        assert shown.evaluate(_TOO_WIDE) == []
-        assert shown.evaluate(_CLIPPED) == []
+        assert shown.evaluate(TOO_WIDE) == []
+        assert shown.evaluate(CLIPPED) == []
         light = shown.evaluate("getComputedStyle(document.documentElement).backgroundColor")
         text = shown.evaluate("document.getElementById('plan-data').textContent")
         assert html.extract_plan(page()).strip() != "" and '"format": "capsheet plan"' in text
     with open_page(path, 320, dark=True) as shown:
         assert shown.evaluate("document.documentElement.scrollWidth") == 320
-        assert shown.evaluate(_CLIPPED) == []
+        assert shown.evaluate(CLIPPED) == []
         dark = shown.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert (light, dark) == (_rgb("page", "light"), _rgb("page", "dark"))
 

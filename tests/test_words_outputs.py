@@ -9,7 +9,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from support.browser import open_page
+from support.browser import CLIPPED, TOO_WIDE, open_page
 from support.command import EXAMPLE, SMALL, Caller
 from support.diffs import fleet_diff
 from support.plans import HOSTILE, OWN_METRICS, small
@@ -272,18 +272,6 @@ def test_the_page_of_a_comparison_holds_the_same_numbers() -> None:
     assert all(WIDE.search(text) for text in heads[1]) and len(heads[0]) == len(heads[1])
 
 
-_TOO_WIDE = """
-[...document.querySelectorAll('.scroll')]
-  .filter(box => box.scrollWidth > box.clientWidth + 1)
-  .map(box => (box.querySelector('caption') || box).textContent.trim().slice(0, 50))
-"""
-_CLIPPED = """
-[...document.querySelectorAll('.tiles li, .verdict, h1, h2, h3, h4, p, dd, dt, td, th')]
-  .filter(box => !box.closest('.scroll') && box.scrollWidth > box.clientWidth + 1)
-  .map(box => box.textContent.trim().slice(0, 50))
-"""
-
-
 def test_the_chinese_page_in_a_browser(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(page(CHINESE), "utf-8")
@@ -291,8 +279,8 @@ def test_the_chinese_page_in_a_browser(tmp_path: Path) -> None:
         assert shown.errors == []
         assert shown.requests == [path.resolve().as_uri()]
         assert shown.evaluate("document.documentElement.scrollWidth") == 1280
-        assert shown.evaluate(_TOO_WIDE) == []
-        assert shown.evaluate(_CLIPPED) == []
+        assert shown.evaluate(TOO_WIDE) == []
+        assert shown.evaluate(CLIPPED) == []
         # What the page writes by itself is what was written into it.
         texts = shown.evaluate("capsheet.texts()")
         assert texts
@@ -308,7 +296,7 @@ def test_the_chinese_page_in_a_browser(tmp_path: Path) -> None:
         assert shown.errors == []
     with open_page(path, 320) as shown:
         assert shown.evaluate("document.documentElement.scrollWidth") == 320
-        assert shown.evaluate(_CLIPPED) == []
+        assert shown.evaluate(CLIPPED) == []
 
 
 # ---- foreign text, and the command line --------------------------------------------------------

@@ -37,6 +37,18 @@ _KEY_CODES = {
     "ArrowDown": 40, "Backspace": 8, " ": 32,
 }  # fmt: skip
 
+# What a picture would show: tables wider than their box, and texts cut at its edge.
+TOO_WIDE = """
+[...document.querySelectorAll('.scroll')]
+  .filter(box => box.scrollWidth > box.clientWidth + 1)
+  .map(box => (box.querySelector('caption') || box).textContent.trim().slice(0, 50))
+"""
+CLIPPED = """
+[...document.querySelectorAll('.tiles li, .verdict, h1, h2, h3, h4, p, dd, dt, td, th')]
+  .filter(box => !box.closest('.scroll') && box.scrollWidth > box.clientWidth + 1)
+  .map(box => box.textContent.trim().slice(0, 50))
+"""
+
 
 class Page:
     """One open page. ``errors`` and ``requests`` collect what it complained about and asked for."""
