@@ -6,18 +6,14 @@ from pathlib import Path
 
 import click
 
+from planner.cli_files import catalog_option
+
 KINDS = ("models", "gpus", "engines", "formats", "prices")
 
 
 @click.group()
 def catalog() -> None:
     """What is known of models, GPUs, engines and formats."""
-
-
-_folders = click.option(
-    "--catalog", "catalogs", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-    help="A further catalog folder; its entries win over shipped ones. Repeatable.",
-)  # fmt: skip
 
 
 @catalog.command("list")
@@ -32,7 +28,7 @@ _folders = click.option(
     help="Only models with this kind of layer, GPUs of this form, prices of this kind.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@_folders
+@catalog_option
 def list_entries(
     kind: str | None,
     vendor: str | None,
@@ -67,7 +63,7 @@ def list_entries(
 @catalog.command()
 @click.argument("id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@_folders
+@catalog_option
 def show(id: str, as_json: bool, catalogs: tuple[Path, ...]) -> None:
     """Every figure of one entry, by id or alias, with unit, source, confidence and age."""
     from planner.catalog import Catalog
@@ -89,7 +85,7 @@ def show(id: str, as_json: bool, catalogs: tuple[Path, ...]) -> None:
 @catalog.command("prices")
 @click.argument("gpu", metavar="GPU")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@_folders
+@catalog_option
 def show_prices(gpu: str, as_json: bool, catalogs: tuple[Path, ...]) -> None:
     """The price observations of one GPU, the newest first. A plan uses none by itself."""
     from planner.catalog import Catalog

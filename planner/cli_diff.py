@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.cli_files import (
+    NOT_COMPARABLE,
     Content,
     Inputs,
     language_option,
+    output_form,
+    output_options,
     planning_options,
     put_out,
     saved,
     write_whole,
 )
-from planner.cli_saved import PAGES, WORKBOOKS
 from planner.errors import InputError, Problem, Span
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from planner.diff_policy import Breach, Rule
     from reports.view_diff import DiffBook
 
-POLICY_BROKEN, DIFFERENT, NOT_COMPARABLE = 3, 4, 5
+POLICY_BROKEN, DIFFERENT = 3, 4
 FORMATS = ("text", "md", "json", "html", "xlsx")
 METHODS = ("owen", "shapley", "sequential")
 
@@ -70,14 +72,7 @@ METHODS = ("owen", "shapley", "sequential")
 @click.option("--force", is_flag=True, help="Compare plans of another basis, under a banner.")
 @click.option("--json", "form", flag_value="json", help="The comparison as JSON.")
 @click.option("--md", "form", flag_value="md", help="A comment for a pull request.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS),
-    help="What to write [default: text, or what the ending of --output says].",
-)  # fmt: skip
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
-    help="The file to write [default: standard output]; NAME.html is a page, NAME.xlsx a workbook.",
-)  # fmt: skip
+@output_options(FORMATS)
 @click.pass_context
 def diff(ctx: click.Context, /, old: Path, new: Path | None, **given: Any) -> None:
     """What differs between two plans, and why.
@@ -94,7 +89,7 @@ def diff(ctx: click.Context, /, old: Path, new: Path | None, **given: Any) -> No
         ctx.exit(NOT_COMPARABLE)
     rules, breaches = _judged(steps, given["rules"])
     target = given["output"]
-    given["form"] = form = _form(target, given["form"])
+    given["form"] = form = output_form(target, given["form"])
     made = _Made(steps, cards, rules, breaches, given)
     if target is not None and target != Path("-"):
         write_whole({target: made.content()}, [p for p in (old, new) if p is not None])
@@ -222,21 +217,6 @@ def _judged(
 
     rules = [rules_of(texts, step) for step in steps]
     return rules[0], [breaches(step, some) for step, some in zip(steps, rules, strict=True)]
-
-
-def _form(target: Path | None, given: str | None) -> str:
-    """The format asked for; without one, what the ending of the file says.
-
-    Raises:
-        click.UsageError: a format that readers of such a file do not expect.
-    """
-    suffix = "" if target is None else target.suffix.lower()
-    ending = "xlsx" if suffix in WORKBOOKS else "html" if suffix in PAGES else ""
-    if given and given != ending and (ending or (given == "xlsx" and suffix)):
-        kinds = {"html": "a page", "xlsx": "a workbook"}
-        kind = kinds.get(given, "text")
-        raise click.UsageError(f"{given} is {kind}: give --output another ending than {suffix}")
-    return given or ending or "text"
 
 
 @dataclass(frozen=True)

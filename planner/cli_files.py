@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from planner.cli_saved import SUFFIXES, load_saved
+from planner.cli_saved import PAGES, SUFFIXES, WORKBOOKS, load_saved
 from planner.errors import InputError, Problem, Span
 
 if TYPE_CHECKING:
     from planner.planning import Plan
+
+NOT_COMPARABLE = 5
+"""How a command ends when plans rest on another basis."""
 
 Content = Callable[[Path], object]
 """Writes a file to the path that it is given."""
@@ -83,25 +86,57 @@ class Inputs:
         return load_saved(self.scenario)
 
 
+catalog_option = click.option(
+    "--catalog", "catalogs", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+    help="A further catalog folder; its entries win over shipped ones. Repeatable.",
+)  # fmt: skip
+metrics_option = click.option(
+    "--metrics", "metrics", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
+    help="A file with metrics of your own. Repeatable.",
+)  # fmt: skip
+_settings_option = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="Put a value over the scenario, such as memory_utilization=0.85. Repeatable.",
+)  # fmt: skip
+
+
 def planning_options(command: F) -> F:
     """The options of every command that plans a scenario."""
-    path = click.Path(path_type=Path)
-    for option in (
-        click.option(
-            "--catalog", "catalogs", type=path, multiple=True, metavar="DIR",
-            help="A further catalog folder; its entries win over shipped ones. Repeatable.",
-        ),
-        click.option(
-            "--metrics", "metrics", type=path, multiple=True, metavar="FILE",
-            help="A file with metrics of your own. Repeatable.",
-        ),
-        click.option(
-            "--set", "settings", multiple=True, metavar="KEY=VALUE",
-            help="Put a value over the scenario, such as memory_utilization=0.85. Repeatable.",
-        ),
-    ):  # fmt: skip
+    for option in (catalog_option, metrics_option, _settings_option):
         command = option(command)
     return command
+
+
+def output_options(formats: Sequence[str]) -> Callable[[F], F]:
+    """The options of a command that compares plans: one output, in one of these formats."""
+
+    def with_options(command: F) -> F:
+        command = click.option(
+            "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
+            help="The file to write [default: standard output]; NAME.html is a page, NAME.xlsx a "
+            "workbook.",
+        )(command)  # fmt: skip
+        return click.option(
+            "--format", "form", type=click.Choice(formats),
+            help="What to write [default: text, or what the ending of --output says].",
+        )(command)  # fmt: skip
+
+    return with_options
+
+
+def output_form(target: Path | None, given: str | None) -> str:
+    """The format asked for; without one, what the ending of the file says.
+
+    Raises:
+        click.UsageError: a format that readers of such a file do not expect.
+    """
+    suffix = "" if target is None else target.suffix.lower()
+    ending = "xlsx" if suffix in WORKBOOKS else "html" if suffix in PAGES else ""
+    if given and given != ending and (ending or (given == "xlsx" and suffix)):
+        kinds = {"html": "a page", "xlsx": "a workbook"}
+        kind = kinds.get(given, "text")
+        raise click.UsageError(f"{given} is {kind}: give --output another ending than {suffix}")
+    return given or ending or "text"
 
 
 def language_option(command: F) -> F:

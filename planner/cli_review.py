@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.cli_files import Content, put_out, saved, write_whole
-from planner.cli_saved import PAGES, SUFFIXES, WORKBOOKS, load_saved
+from planner.cli_files import (
+    NOT_COMPARABLE,
+    Content,
+    catalog_option,
+    metrics_option,
+    output_form,
+    output_options,
+    put_out,
+    saved,
+    write_whole,
+)
+from planner.cli_saved import SUFFIXES, load_saved
 from planner.errors import InputError, Problem, Span
 
 if TYPE_CHECKING:
     from planner.planning import Plan
     from reports.view_review import ReviewView
 
-NOT_COMPARABLE = 5
 FORMATS = ("text", "html", "xlsx")
 _PLAN = ".plan.json"
 
@@ -25,24 +34,11 @@ _PLAN = ".plan.json"
 @click.option(
     "--why", multiple=True, metavar="METRIC", help="A metric to follow and explain. Repeatable.",
 )  # fmt: skip
-@click.option(
-    "--catalog", "catalogs", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-    help="A further catalog folder; its entries win over shipped ones. Repeatable.",
-)  # fmt: skip
-@click.option(
-    "--metrics", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
-    help="A file with metrics of your own. Repeatable.",
-)  # fmt: skip
+@catalog_option
+@metrics_option
 @click.option("--all", "every", is_flag=True, help="Every case, and every change and reason.")
 @click.option("--force", is_flag=True, help="Compare plans of another basis, under a banner.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS),
-    help="What to write [default: text, or what the ending of --output says].",
-)  # fmt: skip
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
-    help="The file to write [default: standard output]; NAME.html is a page, NAME.xlsx a workbook.",
-)  # fmt: skip
+@output_options(FORMATS)
 @click.pass_context
 def review(ctx: click.Context, /, folder: Path, **given: Any) -> None:
     """How the saved plans of FOLDER moved from each to the next, and what was decided.
@@ -52,7 +48,7 @@ def review(ctx: click.Context, /, folder: Path, **given: Any) -> None:
     """
     from planner.diff_gate import NotComparable
 
-    form = _form(given["output"], given["form"])
+    form = output_form(given["output"], given["form"])
     try:
         view, files = _view(folder, given)
     except NotComparable as error:
@@ -66,15 +62,6 @@ def review(ctx: click.Context, /, folder: Path, **given: Any) -> None:
         put_out(_content(view, form, given), "review.xlsx")
     else:
         click.echo(_text(view, form, given), nl=False, color=True)
-
-
-def _form(target: Path | None, given: str | None) -> str:
-    suffix = "" if target is None else target.suffix.lower()
-    ending = "xlsx" if suffix in WORKBOOKS else "html" if suffix in PAGES else ""
-    if given and ending and given != ending:
-        hint = f"{given} is asked for: give --output another ending than {suffix}"
-        raise click.UsageError(hint)
-    return given or ending or "text"
 
 
 def _content(view: ReviewView, form: str, given: dict[str, Any]) -> Content:
