@@ -105,8 +105,9 @@ class _Viewing:
     def verdict(self, bridges: Sequence[Bridge]) -> str:
         counts = self.found.counts
         total = len(self.sides.pairs)
-        words = {"better": say("better"), "worse": say("worse"), "changed": "changed otherwise",
-                 "unknown": say("unknown"), "same": say("unchanged")}  # fmt: skip
+        words = {"better": say("better"), "worse": say("worse"),
+                 "changed": say("changed otherwise"), "unknown": say("unknown"),
+                 "same": say("unchanged")}  # fmt: skip
         parts = [f"{counts[mark]} {word}" for mark, word in words.items() if counts.get(mark)]
         told = say(", ").join(parts)
         line = say(f"1 case: {told}") if total == 1 else say(f"{total} cases: {told}")
