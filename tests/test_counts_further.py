@@ -1,8 +1,4 @@
-"""Parameter counts of the oldest decoders and the newest hybrids, against totals and by hand.
-
-All totals of older decoders but one are also those of transformers 5.24.0 without weights;
-InternLM2 has no class there, and its total is the one of the hub.
-"""
+"""Parameter counts of the oldest decoders and the newest hybrids, against totals and by hand."""
 
 from __future__ import annotations
 
@@ -10,98 +6,32 @@ from typing import Any
 
 import pytest
 from support.hf import refusal, text_of
+from support.models import MODELS
 from test_counts import config_of
 
 from planner.errors import InputError
 from planner.importers.counts import count
 
-OLDER: dict[str, tuple[dict[str, Any], int]] = {
-    "opt-2.7b": (
-        {"model_type": "opt", "hidden_size": 2560, "num_hidden_layers": 32,
-         "num_attention_heads": 32, "ffn_dim": 10240, "vocab_size": 50272,
-         "word_embed_proj_dim": 2560, "max_position_embeddings": 2048},
-        2_651_596_800,
-    ),
-    "phi-2": (
-        {"model_type": "phi", "hidden_size": 2560, "num_hidden_layers": 32,
-         "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 10240,
-         "vocab_size": 51200, "partial_rotary_factor": 0.4, "qk_layernorm": False},
-        2_779_683_840,
-    ),
-    "bitnet-b1.58-2b-4t": (
-        {"model_type": "bitnet", "hidden_size": 2560, "num_hidden_layers": 30,
-         "num_attention_heads": 20, "num_key_value_heads": 5, "intermediate_size": 6912,
-         "vocab_size": 128256, "tie_word_embeddings": True},
-        2_412_820_480,
-    ),
-    "nemotron-3-8b": (
-        {"model_type": "nemotron", "hidden_size": 4096, "num_hidden_layers": 32,
-         "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 16384,
-         "vocab_size": 256000},
-        8_540_135_424,
-    ),
-    "internlm2-7b": (
-        {"model_type": "internlm2", "hidden_size": 4096, "num_hidden_layers": 32,
-         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
-         "vocab_size": 92544, "bias": False, "tie_word_embeddings": False},
-        7_737_708_544,
-    ),
-    "gpt2": ({"model_type": "gpt2", "vocab_size": 50257}, 124_439_808),
-    "gpt2-xl": (
-        {"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25, "vocab_size": 50257},
-        1_557_611_200,
-    ),
-    "falcon-7b": ({"model_type": "falcon"}, 6_921_720_704),
-    "falcon-40b": (
-        {"model_type": "falcon", "hidden_size": 8192, "num_hidden_layers": 60,
-         "num_attention_heads": 128, "num_kv_heads": 8, "new_decoder_architecture": True},
-        41_303_293_952,
-    ),
-    "pythia-6.9b": (
-        {"model_type": "gpt_neox", "hidden_size": 4096, "num_hidden_layers": 32,
-         "num_attention_heads": 32, "intermediate_size": 16384, "vocab_size": 50432},
-        6_857_302_016,
-    ),
-    "bloom-7b1": (
-        {"model_type": "bloom", "n_embed": 4096, "n_layer": 30, "num_attention_heads": 32,
-         "vocab_size": 250880},
-        7_069_016_064,
-    ),
-    "falcon-rw-1b": (
-        {"model_type": "falcon", "hidden_size": 2048, "num_hidden_layers": 24,
-         "num_attention_heads": 32, "vocab_size": 50304, "multi_query": False,
-         "parallel_attn": False, "bias": True},
-        1_311_625_216,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", OLDER)
-def test_total_of_an_older_decoder(name: str) -> None:
-    data, total = OLDER[name]
-    counts = count(config_of(data))
-    assert (counts.total, counts.mtp, counts.uncounted) == (total, 0, ())
-
 
 def test_learned_positions_are_embedding() -> None:
     """Rows of 2048 places and two before them; GPT-2 has none before."""
-    assert count(config_of(OLDER["opt-2.7b"][0])).embedding == (50_272 + 2048 + 2) * 2560
-    assert count(config_of(OLDER["gpt2"][0])).embedding == (50_257 + 1024) * 768
+    assert count(config_of(MODELS["opt-2.7b"][0])).embedding == (50_272 + 2048 + 2) * 2560
+    assert count(config_of(MODELS["gpt2"][0])).embedding == (50_257 + 1024) * 768
 
 
 def test_head_of_phi_has_a_bias_and_its_layers_one_norm() -> None:
-    counts = count(config_of(OLDER["phi-2"][0]))
+    counts = count(config_of(MODELS["phi-2"][0]))
     assert counts.lm_head == 51_200 * 2560 + 51_200
     assert counts.norm == (32 + 1) * 2 * 2560
 
 
 def test_norms_of_bitnet_stand_inside_its_blocks() -> None:
-    assert count(config_of(OLDER["bitnet-b1.58-2b-4t"][0])).norm == 30 * (3 * 2560 + 6912) + 2560
+    assert count(config_of(MODELS["bitnet-b1.58-2b-4t"][0])).norm == 30 * (3 * 2560 + 6912) + 2560
 
 
 def test_key_and_value_of_falcon_are_one_head_each_or_as_written() -> None:
     """H*(q + 2*kv)*d and back, without biases."""
-    one, eight = (count(config_of(OLDER[name][0])) for name in ("falcon-7b", "falcon-40b"))
+    one, eight = (count(config_of(MODELS[name][0])) for name in ("falcon-7b", "falcon-40b"))
     assert one.attention == 32 * 4544 * 64 * (71 + 2 + 71)
     assert eight.attention == 60 * 8192 * 64 * (128 + 2 * 8 + 128)
 
@@ -117,7 +47,7 @@ def test_key_and_value_of_falcon_are_one_head_each_or_as_written() -> None:
 )  # fmt: skip
 def test_opt_350m_is_refused(name: str, change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as caught:
-        count(config_of(OLDER[name][0] | change))
+        count(config_of(MODELS[name][0] | change))
     assert said in str(caught.value)
 
 
