@@ -12,6 +12,7 @@ from planner.cli_files import (
     Content,
     Inputs,
     language_option,
+    output_option,
     planning_options,
     put_out,
     saved,
@@ -79,10 +80,7 @@ def build(
 @planning_options
 @language_option
 @log_options
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
-    help="The file to write [default: NAME.xlsx]; - is standard output.",
-)  # fmt: skip
+@output_option("The file to write [default: NAME.xlsx]; - is standard output.")
 def workbook(
     scenario: Path,
     settings: tuple[str, ...],
@@ -104,10 +102,7 @@ def workbook(
 @planning_options
 @language_option
 @log_options
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
-    help="The file to write [default: NAME.html]; - is standard output.",
-)  # fmt: skip
+@output_option("The file to write [default: NAME.html]; - is standard output.")
 def report(
     scenario: Path,
     settings: tuple[str, ...],

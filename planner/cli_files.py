@@ -107,15 +107,22 @@ def planning_options(command: F) -> F:
     return command
 
 
+def output_option(told: str) -> Callable[[F], F]:
+    """The option of every command that makes one output; ``told`` is its help text."""
+    return click.option(
+        "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
+        help=told,
+    )  # fmt: skip
+
+
 def output_options(formats: Sequence[str]) -> Callable[[F], F]:
     """The options of a command that compares plans: one output, in one of these formats."""
 
     def with_options(command: F) -> F:
-        command = click.option(
-            "--output", "-o", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE",
-            help="The file to write [default: standard output]; NAME.html is a page, NAME.xlsx a "
-            "workbook.",
-        )(command)  # fmt: skip
+        command = output_option(
+            "The file to write [default: standard output]; NAME.html is a page, NAME.xlsx a "
+            "workbook."
+        )(command)
         return click.option(
             "--format", "form", type=click.Choice(formats),
             help="What to write [default: text, or what the ending of --output says].",
