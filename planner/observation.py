@@ -15,6 +15,10 @@ from planner.planning import Plan
 GIB = 2**30
 AGREES = 0.005
 """Errors up to this share need no cause: the last digit of a log is as large."""
+_DIGITS = 0.02 * GIB
+"""What the last digits of four amounts in a log may hide when they are added."""
+_MATTERS = 0.1
+"""Parts of a difference up to this share of all parts are not named."""
 
 Figure = float | str | None
 
@@ -264,9 +268,24 @@ def _terms(plan: Ledger, log: Ledger) -> list[tuple[float, str]]:
 def _largest(terms: list[tuple[float, str]]) -> str:
     """The terms that matter, the largest first, each with what it adds."""
     size = sum(abs(amount) for amount, _ in terms)
-    kept = [one for one in terms if size and abs(one[0]) > 0.1 * size]
+    kept = [one for one in terms if size and abs(one[0]) > _MATTERS * size]
     kept.sort(key=lambda one: -abs(one[0]))
     return "; ".join(f"{words} ({_signed(amount)})" for amount, words in kept)
+
+
+def _pool_cause(plan: Ledger, log: Ledger) -> str:
+    """The assumptions behind the difference of the pools, and what they leave open of it."""
+    terms = _terms(plan, log)
+    if plan.pool is None or log.pool is None:
+        return _largest(terms)
+    gap = log.pool - plan.pool
+    if not terms:
+        return f"the log explains nothing of {_signed(gap)}"
+    rest, size = gap - sum(amount for amount, _ in terms), sum(abs(amount) for amount, _ in terms)
+    if abs(rest) <= max(_DIGITS, _MATTERS * max(size, abs(gap))):
+        return _largest(terms)
+    told = f"the log does not explain {_signed(rest)} of {_signed(gap)}"
+    return "; ".join(words for words in (_largest(terms), told) if words)
 
 
 def _weights_cause(pair: _Pair) -> str:
@@ -319,7 +338,7 @@ def _memory(pair: _Pair) -> Iterable[Compared]:
         if (part := pair.planned(metric)) is not None:
             yield _row(name, label, "byte/gpu", part, seen.value(name), cause)
     yield _row("kv_pool", "KV pool, one GPU", "byte/gpu", plan.pool, log.pool,
-               _largest(_terms(plan, log)) or "the log states too little to tell")  # fmt: skip
+               _pool_cause(plan, log))  # fmt: skip
 
 
 # ---- cache -------------------------------------------------------------------------------------

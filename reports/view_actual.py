@@ -7,7 +7,7 @@ from planner.planning import Plan
 from reports.view_grid import Column, Kind, Row, Table, Value, text_of
 from reports.view_parts import Section
 from reports.view_units import clean, column_decimals, metric_display, with_unit
-from reports.words import say, term
+from reports.words import say, say_parts, term
 
 ACTUAL = "actual"
 _ANSWERS = term("What did engines measure at their start, and how far off was the plan?")
@@ -43,7 +43,9 @@ def _table(plan: Plan, one: Actual, number: int) -> Table:
         name: clean(plan.metrics.label_of(name)).removesuffix(say(", one GPU"))
         for name in one.values
     }
-    notes = "; ".join(f"{labels[name]}: {clean(text)}" for name, text in one.notes.items())
+    notes = say("; ").join(
+        f"{labels[name]}{say(': ')}{say_parts(clean(text))}" for name, text in one.notes.items()
+    )
     return Table(
         ACTUAL if number == 1 else f"{ACTUAL}-{number}",
         say(f"Case {case + 1}, {clean(one.log)} ({clean(one.engine)})"), columns,

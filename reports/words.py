@@ -133,6 +133,11 @@ def say(text: str) -> str:
     return text if spoken == ENGLISH else words_of(spoken)(text)
 
 
+def say_parts(text: str) -> str:
+    """Sentences set apart by semicolons, each said by itself."""
+    return text if _LANGUAGE.get() == ENGLISH else say("; ").join(map(say, text.split("; ")))
+
+
 def called(text: str) -> str:
     """A label or a word of a choice, which may be a user's own: translated as a whole or not."""
     spoken = _LANGUAGE.get()

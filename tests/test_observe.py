@@ -86,6 +86,36 @@ def test_the_causes_of_a_pool_add_up_to_its_difference(plan: Plan) -> None:
     assert terms == pytest.approx(row.measured - row.planned, abs=0.02 * GIB)
 
 
+# What a release prints that states no overhead: weights, pool, and nothing of the budget.
+NO_BUDGET = """\
+INFO 04-22 11:00:00 [core.py:105] Initializing a V1 LLM engine (v0.19.0) with config: \
+model='Qwen/Qwen3-8B', dtype=torch.bfloat16, max_seq_len=16384, tensor_parallel_size=1, \
+quantization=None, kv_cache_dtype=auto, seed=0
+INFO 04-22 11:00:20 [gpu_model_runner.py:4566] Model loading took 15.27 GiB memory and 6.0 seconds
+INFO 04-22 11:00:40 [gpu_worker.py:436] Available KV cache memory: {pool:.2f} GiB
+"""
+
+
+def test_what_the_log_leaves_open_of_a_pool_is_said_with_its_size(plan: Plan) -> None:
+    """Weights explain 0.01 GiB of the difference; what is left of it no line speaks of."""
+    planned = plan.value("kv_pool", 0)
+    assert isinstance(planned, float)
+    pool = round(planned / GIB, 2) - 1.27
+    (seen,) = read_log(NO_BUDGET.format(pool=pool))
+    cause = rows(seen, plan)["kv_pool"].cause
+    assert cause == (
+        "weights 15.27 GiB, planned 15.26 GiB (-0.01 GiB); "
+        "the log does not explain -1.26 GiB of -1.27 GiB"
+    )
+    silent = "\n".join(x for x in NO_BUDGET.format(pool=pool).split("\n") if "loading" not in x)
+    (seen,) = read_log(silent)
+    assert rows(seen, plan)["kv_pool"].cause == "the log explains nothing of -1.27 GiB"
+
+
+def test_nothing_is_left_open_where_the_log_states_the_budget(plan: Plan) -> None:
+    assert "does not explain" not in rows(log("qwen3-8b"), plan)["kv_pool"].cause
+
+
 def test_another_length_is_told_and_never_compared(plan: Plan) -> None:
     row = rows(log("vllm-0.10.2"), plan)["max_concurrency"]
     assert (row.planned, row.error) == (None, None)

@@ -9,6 +9,7 @@ from openpyxl.utils import get_column_letter
 from planner.actual import Actual
 from planner.metrics import Metric
 from planner.planning import Plan
+from reports.words import say_parts
 from reports.workbook.address import Addresses
 from reports.workbook.tables import FIRST, Book, TableColumn
 from reports.workbook.variant_sheets import display_text
@@ -77,7 +78,7 @@ def _columns(row: _Row, at: Addresses) -> list[TableColumn]:
     cell = at.ref(ACTUAL)(row.metric.name).format(r=FIRST + row.case)
     unit = at.fixed.get(f"unit {row.metric.display.text}", "")
     planned = f"{cell}/{unit}" if row.factor != 1 else cell
-    note = row.actual.notes.get(row.metric.name, "")
+    note = say_parts(row.actual.notes.get(row.metric.name, ""))
     return [
         TableColumn("number", "Case", [float(row.case + 1)], role="key", number_format="0"),
         TableColumn("log", "Log", [row.actual.log], role="key"),
