@@ -1,4 +1,4 @@
-"""The page of a comparison: one file without script that opens anywhere, the JSON inside."""
+"""The page of a comparison: one file that opens anywhere, script as an extra, the JSON inside."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from planner.resources import data_dir
 from planner.saved import dumps, product_version
 from reports import html
 from reports.html_data import embedded, with_packed_columns, with_plain_columns
+from reports.html_script import comparing_script
 from reports.view_diff_charts import waterfall_of
-from reports.view_diff_parts import MARK_TONES, DiffBook, DiffCase, DiffView
+from reports.view_diff_parts import MARK_ORDER, MARK_TONES, DiffBook, DiffCase, DiffView
+from reports.view_grid import Value
 from reports.view_layout import CASE_ROWS, PAGE_ROWS
 from reports.words import language
 
@@ -55,17 +57,19 @@ def extract(html_text: str) -> str:
 
 
 def page(template: str, document: str, **values: object) -> str:
-    """A page without script in the look of all pages; its policy admits its one style.
+    """A page in the look of all pages; its policy admits its one style and its one script.
 
     Args:
         template: the file of the template.
         document: JSON text that rides inside.
         values: what the template names.
     """
-    style = stylesheet()
+    style, code = stylesheet(), comparing_script()
     return comparing().get_template(template).render(
         style=Markup(style),  # our own text
         style_hash=html.policy_hash(style),
+        script=Markup(code),  # our own text, and none of a plan
+        script_hash=html.policy_hash(code),
         version=product_version(),
         lang=language(),
         data=Markup(embedded(document)),  # every < and & of it is an escape of JSON
@@ -90,12 +94,18 @@ def _comparing(language: str) -> Environment:
     # An overlay shares the tables of what it lies over: these are its own.
     environment.filters = {
         **environment.filters, "waterfall": waterfall_of, "shown_cases": _shown_cases,
+        "plain": _plain,
     }  # fmt: skip
     environment.globals = {
-        **environment.globals, "tones": MARK_TONES, "most_cases": CASE_ROWS,
-        "most_rows": PAGE_ROWS, "first_rows": _FIRST_ROWS,
+        **environment.globals, "tones": MARK_TONES, "mark_order": MARK_ORDER,
+        "most_cases": CASE_ROWS, "most_rows": PAGE_ROWS, "first_rows": _FIRST_ROWS,
     }  # fmt: skip
     return environment
+
+
+def _plain(value: Value) -> str:
+    """A raw value for a script to sort by; nothing where it is not known."""
+    return "" if value is None else str(value)
 
 
 def _shown_cases(view: DiffView) -> Sequence[DiffCase]:

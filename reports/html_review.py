@@ -1,4 +1,4 @@
-"""The page of a review: one file without script that opens anywhere."""
+"""The page of a review: one file that opens anywhere, script as an extra."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The one script of a page: runtime, compiled formulas, and our own code around them."""
+"""The one script of a page: our own code, of a plan around runtime and compiled formulas."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from planner.expr.to_js import RUNTIME
@@ -12,18 +13,29 @@ from reports.html_data import embedded
 from reports.view_live import Formula, Live
 from reports.words_source import script_source
 
-PARTS = ("live.js", "explain.js", "tables.js", "what-if.js")
+PARTS = ("sort.js", "live.js", "explain.js", "tables.js", "what-if.js")
 """Our own code in reading order; later parts use the names of earlier ones."""
+COMPARING = ("sort.js", "changes.js")
+"""The same of pages that compare, whose figures are those that were written."""
 
 
 def script(live: Live) -> str:
     """The script of a page with these formulas. It loads nothing and makes no code from text."""
-    texts = ((data_dir("templates") / name).read_text("utf-8") for name in PARTS)
-    own = "".join(script_source(text) for text in texts)
+    own = _own(PARTS)
     formulas = ",\n".join(_formula(one) for one in live.formulas)
     data = embedded(json.dumps(_data(live), ensure_ascii=False, separators=(",", ":")))
     head = f'\n"use strict";(()=>{{\n{RUNTIME}const F={{\n{formulas}}};\nconst LIVE={data};\n'
     return f"{head}{_said(live)}{own}}})();\n"
+
+
+def comparing_script() -> str:
+    """The script of a page that compares: its tables sort and filter, nothing is computed."""
+    return f'\n"use strict";(()=>{{\n{_own(COMPARING)}}})();\n'
+
+
+def _own(parts: Sequence[str]) -> str:
+    texts = ((data_dir("templates") / name).read_text("utf-8") for name in parts)
+    return "".join(script_source(text) for text in texts)
 
 
 def _said(live: Live) -> str:

@@ -12,9 +12,10 @@ from planner.metrics import MetricSet
 from planner.planning import Plan, Value
 from reports import numbers
 from reports.view_axes import Axes
-from reports.view_diff_bridge import bridge_of
+from reports.view_diff_bridge import bridge_of, share_of, share_text
 from reports.view_diff_evidence import Evidence
 from reports.view_diff_parts import (
+    MARK_ORDER,
     Bridge,
     DiffBook,
     DiffCase,
@@ -32,7 +33,6 @@ from reports.words import called, say
 __all__ = ["DiffBook", "DiffView", "book_of", "case_labels", "diff_view", "row_of"]
 
 _NONE = numbers.NOT_APPLICABLE
-_GAIN = {"better": 0, "worse": 1, "changed": 2, "unknown": 3, "same": 4}
 
 
 def diff_view(found: Diff, breaches: Sequence[Breach] = ()) -> DiffView:
@@ -143,7 +143,7 @@ class _Viewing:
         first = {w.pair: i for i, w in enumerate(found.whys) if w.pair is not None}
         places = sorted(
             range(len(self.sides.pairs)),
-            key=lambda p: (p not in first, first.get(p, 0), _GAIN[found.statuses[p]], p),
+            key=lambda p: (p not in first, first.get(p, 0), MARK_ORDER[found.statuses[p]], p),
         )
         return tuple(self.case(p) for p in places)
 
@@ -211,7 +211,7 @@ class _Viewing:
     def ranks(self) -> tuple[RankRow, ...]:
         return tuple(
             RankRow(say(clean(r.question)), self.label(r.pair), _rank(r.old, r.old_tied),
-                    _rank(r.new, r.new_tied))
+                    _rank(r.new, r.new_tied), r.old, r.new)
             for r in self.found.ranks
         )  # fmt: skip
 
@@ -254,10 +254,11 @@ def row_of(delta: Delta, place: int) -> DiffRow:
     old, new = (clean(text_of(v, kind, places)) for v in raw)
     change = delta.changes[place]
     moved = None if change is None else change / factor
+    share = share_of(delta.old[place], change)
     return DiffRow(
         metric.name, called(clean(metric.label)), unit, kind, places, old, new,
-        _delta_text(moved, kind, places), _percent(delta.old[place], change),
-        delta.marks[place], raw[0], raw[1], moved, called(clean(metric.entry.why)),
+        _delta_text(moved, kind, places), share_text(share),
+        delta.marks[place], raw[0], raw[1], moved, share, called(clean(metric.entry.why)),
         metric.entry.better,
     )  # fmt: skip
 
@@ -268,13 +269,6 @@ def _delta_text(change: float | None, kind: Kind, places: int) -> str:
     if kind == "share":  # points, so that nobody takes them for a relative change
         return numbers.fixed(change * 100, places, kind="change") + " pp"
     return numbers.fixed(change, places, kind="change")
-
-
-def _percent(old: Value, change: float | None) -> str:
-    """The relative change; there is none from nothing, or from a shortfall."""
-    if change is None or not isinstance(old, float) or old <= 0:
-        return _NONE
-    return numbers.fixed(change / old, 1, kind="change_share")
 
 
 def _with_unit(delta: Delta) -> str:

@@ -11,7 +11,7 @@ from planner.diff_shares import weights_of
 from planner.diff_why import Bundle, Part, Why
 from reports import numbers
 from reports.view_diff_parts import Bridge, Mixing, Share, ShareGroup
-from reports.view_grid import Kind, text_of
+from reports.view_grid import Kind, Value, text_of
 from reports.view_units import clean, input_display, metric_display
 from reports.words import called, say, term
 
@@ -63,11 +63,12 @@ def bridge_of(found: Diff, why: Why, case: str) -> Bridge:
         for (word, label, share), amount in zip(extras, rounded[len(raw) :], strict=False)
     ]
     old, new = (v / factor if isinstance(v, float) else v for v in (why.old, why.new))
+    share = share_of(why.old, why.total)
     return Bridge(
         why.metric, called(clean(metric.label)), unit, case, why.pair, _method(why),
         text_of(old, kind), text_of(new, kind),
         say(numbers.UNKNOWN) if total is None else _signed(total, kind, _whole(total, decimals)),
-        _percent(why), decimals, old, new, total, tuple(groups), _residual(why, factor),
+        share_text(share), decimals, old, new, total, share, tuple(groups), _residual(why, factor),
         _footing(why), say(clean(why.note)), say(clean(why.refused)), kind,
         metric.entry.better, _mixing(why, factor),
     )  # fmt: skip
@@ -187,11 +188,17 @@ def _grouped(words: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _percent(why: Why) -> str:
+def share_of(old: Value, change: float | None) -> float | None:
     """The relative change; there is none from nothing, or from a shortfall."""
-    if why.total is None or not isinstance(why.old, float) or why.old <= 0:
+    known = change is not None and isinstance(old, float) and old > 0
+    return change / old if known else None  # type: ignore[operator]
+
+
+def share_text(share: float | None) -> str:
+    """A relative change as people read it."""
+    if share is None:
         return numbers.NOT_APPLICABLE
-    return numbers.fixed(why.total / why.old, 1, kind="change_share")
+    return numbers.fixed(share, 1, kind="change_share")
 
 
 def _method(why: Why) -> str:

@@ -26,7 +26,7 @@ class Evidence:
         rows = []
         for one in self.found.inputs:
             factor, unit, kind = self._input_display(one.name)
-            old, new = (self._input(v, factor, kind) for v in (one.old.value, one.new.value))
+            old, new = (_scaled(v, factor) for v in (one.old.value, one.new.value))
             owner = _both(one.old.owner, one.new.owner)
             bases = _basis(one.old, one.new), _basis(one.old, one.new, 1)
             rows.append(
@@ -34,6 +34,8 @@ class Evidence:
                     called(GROUPS[one.group]),
                     called(clean(one.label)),
                     unit,
+                    clean(text_of(old, kind)),
+                    clean(text_of(new, kind)),
                     old,
                     new,
                     owner,
@@ -50,26 +52,24 @@ class Evidence:
         factor, unit, _, kind = input_display(self.sides.metrics, name)
         return factor, unit, kind
 
-    @staticmethod
-    def _input(value: Value, factor: float, kind: Kind) -> str:
-        return clean(text_of(value / factor if isinstance(value, float) else value, kind))
-
     def corrections(self) -> Iterable[InputRow]:
         """Catalog figures that a saved plan took otherwise."""
         for one in self.found.facts:
             factor, unit, kind = self._input_display(one.name)
             old, new = (
-                self._input(float(v) if isinstance(v, int | float) and not isinstance(v, bool)
-                            else v, factor, kind)
+                _scaled(float(v) if isinstance(v, int | float) and not isinstance(v, bool) else v,
+                        factor)
                 for v in (one.old, one.new)
             )  # fmt: skip
+            texts = clean(text_of(old, kind)), clean(text_of(new, kind))
             label = called(clean(self.sides.metrics.label_of(one.name))) if (
                 one.name in self.sides.metrics.fields) else one.name  # fmt: skip
             titles = "; ".join(clean(s.title) for s in one.sources) or say("no source on record")
             owner = say(clean(f"{one.word} ({one.side} plan)"))
             yield InputRow(
-                say("Method & data"), label, unit, old, new, owner, titles, titles, 1, one.name
-            )
+                say("Method & data"), label, unit, *texts, old, new, owner, titles, titles, 1,
+                one.name,
+            )  # fmt: skip
 
     def panels(self) -> Iterable[Panel]:
         """Like for like, a panel for each explained pair."""
@@ -102,7 +102,7 @@ class Evidence:
     def doubt(self, one: Doubt) -> DoubtRow:
         """One uncertain fact."""
         factor, unit, kind = self._input_display(one.name)
-        value = f"{self._input(one.stand.value, factor, kind)} {unit}".rstrip()
+        value = f"{clean(text_of(_scaled(one.stand.value, factor), kind))} {unit}".rstrip()
         reach = say("no range on record")
         if one.low is not None and one.high is not None:
             scale, words, _, shown = metric_display(self.sides.metrics.metrics[one.metric])
@@ -118,6 +118,11 @@ class Evidence:
             called(clean(one.stand.confidence)),
             reach, titles or clean(one.stand.note),
         )  # fmt: skip
+
+
+def _scaled(value: Value, factor: float) -> Value:
+    """A number in its display unit; words and flags as they are."""
+    return value / factor if isinstance(value, float) else value
 
 
 def _both(old: str, new: str) -> str:

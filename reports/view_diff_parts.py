@@ -20,6 +20,8 @@ MARK_WORDS = {
     "better": term("better"), "worse": term("worse"), "changed": term("changed"),
     "unknown": term("unknown"), "same": "~",
 }  # fmt: skip
+MARK_ORDER = {mark: place for place, mark in enumerate(MARK_WORDS)}
+"""How marks follow each other in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class DiffRow:
     Attributes:
         name: the metric's name, the same in every output.
         decimals: digits after the point of both values and of the change.
-        old_raw, new_raw, delta_raw: the same as numbers; None where unknown or a word.
+        old_raw, new_raw, delta_raw, percent_raw: the same as numbers (the relative change as a
+            fraction); None where unknown or a word.
         mark: better, worse, changed, unknown or same; ``word`` is what a reader sees of it.
         better: the declared direction: up, down or none.
     """
@@ -47,6 +50,7 @@ class DiffRow:
     old_raw: Value
     new_raw: Value
     delta_raw: float | None
+    percent_raw: float | None
     why: str = ""
     better: str = "none"
 
@@ -163,6 +167,7 @@ class Bridge:
     old_raw: Value
     new_raw: Value
     total_raw: float | None
+    percent_raw: float | None
     groups: tuple[ShareGroup, ...]
     residual: str
     footing: str
@@ -203,6 +208,8 @@ class InputRow:
     unit: str
     old: str
     new: str
+    old_raw: Value
+    new_raw: Value
     owner: str
     basis: str
     brief: str
@@ -246,6 +253,8 @@ class RankRow:
     label: str
     old: str
     new: str
+    old_raw: int | None
+    new_raw: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def _words(plan: Plan) -> dict[str, str]:
     texts |= {
         text for one in inputs.origins.values() for text in (one.kind, one.confidence, one.where)
     }
-    texts |= {f.confidence for f in facts} | {"catalog", "ascending", "descending"}
+    texts |= {f.confidence for f in facts} | {"catalog"}
     return {text: called(text) for text in sorted(texts) if called(text) != text}
 
 

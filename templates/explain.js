@@ -1,13 +1,4 @@
 // Every figure explains itself: the formula, the same with numbers put in, and what stands behind it.
-function el(tag,attributes,...inside){
-  const made=document.createElement(tag);
-  for(const [name,value] of Object.entries(attributes||{}))
-    if(typeof value==="function")made.addEventListener(name,value);
-    else if(value===true)made.setAttribute(name,"");
-    else if(value!==false&&value!==undefined)made.setAttribute(name,value);
-  made.append(...inside.filter(x=>x!==""&&x!==null&&x!==undefined));
-  return made;
-}
 const labelOf=(kind,id)=>doc.labels[kind]?.[id]??ENTRIES[kind]?.[id]?.label??id;
 const nameOf=n=>named(n,METRICS[n]?.label??FIELDS[n]?.label??n.replaceAll("_"," "));
 let model=new Model();
@@ -104,10 +95,7 @@ function operand(c,m,n,t,g){
   return el("tr",{},el("th",{scope:"row"},deeper||nameOf(n)),el("td",{class:"n"},value),el("td",{class:"prosecell"},said));
 }
 
-// ---- the clipboard, files, and the address -------------------------------------------------------
-const status=el("p",{class:"sr",role:"status"});
-document.body.append(status);
-const say=text=>{status.textContent=text};
+// ---- the clipboard and files --------------------------------------------------------------------
 async function copy(text){
   try{await navigator.clipboard.writeText(text)}
   catch{ // no permission, or a browser that knows no clipboard on a page from disk
@@ -121,15 +109,4 @@ function save(name,type,text){
   el("a",{href:url,download:name}).click();
   setTimeout(()=>URL.revokeObjectURL(url),1000);
   say(_`${name} saved`);
-}
-// #q=B200&batch=64 and such; any other address is an anchor of the page and none of our business.
-function address(){
-  const text=location.hash.slice(1);
-  return new URLSearchParams(text.includes("=")?text:"");
-}
-function hash(name,value){
-  const found=address();
-  if(value===null||value==="")found.delete(name);else found.set(name,value);
-  if(String(found)===String(address()))return;
-  try{history.replaceState(null,"","#"+found)}catch{} // browsers refuse when it changes too often
 }

@@ -105,7 +105,6 @@ const at=(c,name,t,g)=>{const x=c[name],k=grainOf(name);return k===2?x[g]:k===3?
 
 // ---- numbers as people read them: decimal rounding of the shortest text, halves away from zero ----
 function decimal(x,shift){const [m,e]=Math.abs(x).toExponential().split("e");return {neg:x<0,digits:m.replace(".",""),e:+e+(shift||0)}}
-const grouped=s=>s.replace(/\B(?=(\d{3})+$)/g,",");
 function scaled(n,d){
   const k=n.e+1+d;
   if(k<0)return 0n;

@@ -1,22 +1,11 @@
 // Tables: every cell knows its figure, so it can be sorted by value, filtered, explained, recomputed.
 const main=document.querySelector("#cases table.live");
 const tables=[...document.querySelectorAll("table.live")].map(readTable);
-// A table too wide for a screen stands in blocks of columns, which keep the same rows in one order.
-for(const made of tables){
-  const name=made.table.dataset.b;
-  made.blocks=name?tables.filter(t=>t.table.dataset.b===name):[made];
-}
 function readTable(table){
-  const heads=[...table.tHead.rows[0].cells],flipped=table.classList.contains("flipped");
-  const rows=[...table.tBodies[0].rows],groups=[];
-  let group="";
-  const extra=heads.slice(1).findIndex(h=>h.dataset.m); // key cells beside the first
-  const made={table,heads,flipped,rows,extra:extra<0||flipped?0:extra,body:rows.filter(r=>!r.classList.contains("group"))};
-  for(const row of rows){
-    const first=row.cells[0];
-    if(row.classList.contains("group")){group=first.textContent;continue}
-    row.$group=group;
-    row.$name=(group?group+" · ":"")+first.textContent;
+  const made=rowsOf(table),flipped=made.flipped=table.classList.contains("flipped");
+  const extra=made.heads.slice(1).findIndex(h=>h.dataset.m); // key cells beside the first
+  made.extra=extra<0||flipped?0:extra;
+  for(const row of made.body){
     row.$cases=(row.dataset.c||"").split(" ").filter(Boolean).map(Number);
     for(const cell of row.cells)if(cell.tagName==="TD")cell.$ref=refOf(made,row,cell);
   }
@@ -54,62 +43,21 @@ function textOf(ref,of){
 }
 
 // ---- sorting -------------------------------------------------------------------------------------
-function rank(ref,cell){
+function rank(cell){
+  const ref=cell.$ref;
   if(!ref){const x=parseFloat(cell.textContent.replace(/,/g,""));return x===x?x:cell.textContent}
   const x=valueOf(ref);
   return isAbsent(ref,x)?NaN:x;
 }
-function sortBy(made,index){
-  const head=made.heads[index],now=head.getAttribute("aria-sort");
-  const next=now==="ascending"?"descending":now==="descending"?null:"ascending";
-  for(const one of made.blocks.flatMap(b=>b.heads)){one.removeAttribute("aria-sort");one.$sort.className="sort"}
-  if(next){head.setAttribute("aria-sort",next);head.$sort.classList.add(next)}
-  made.blocks[0].sorted=next&&[made,index,next];
-  arrange(made);
-  say(next?_`Sorted by ${head.$label}, ${called(next)}`:_("In the order of the plan"));
-}
-function arrange({blocks}){
-  const sorted=blocks[0].sorted;
-  const order=sorted&&orderOf(sorted);
-  for(const made of blocks)place(made,order);
-}
-function orderOf([{body},index,way]){ // row numbers of the plan in the order that is asked for
-  const sign=way==="ascending"?1:-1;
-  const keys=body.map(r=>index?rank(r.cells[index].$ref,r.cells[index]):r.$name);
-  const missing=x=>x!==x; // what is not known comes last either way
-  return range(body.length).sort((a,b)=>{
-    const x=keys[a],y=keys[b];
-    return missing(x)||missing(y)?missing(x)-missing(y):x<y?-sign:x>y?sign:0;
-  });
-}
-function place(made,order){
-  const {table,body}=made;
-  made.ordered=Boolean(order);
-  table.classList.toggle("sorted",made.ordered);
-  for(const row of body){
-    let lead=row.cells[0].querySelector(".lead");
-    if(order&&row.$group&&!lead)row.cells[0].prepend(lead=el("span",{class:"lead"},row.$group+" · "));
-    if(lead)lead.hidden=!order;
-  }
-  table.tBodies[0].append(...(order?order.map(i=>body[i]):made.rows));
-  hideEmptyGroups(made);
-}
-for(const made of tables)if(!made.flipped&&made.body.length>1)made.heads.forEach((head,index)=>{
-  head.$label=head.textContent.trim();
-  head.$sort=el("button",{type:"button",class:"sort","aria-label":_`Sort by ${head.$label}`,title:_("Sort"),click:()=>sortBy(made,index)});
-  const units=made.table.tHead.rows[1]; // there is room below the heading, beside the unit
-  (units?.cells.length===made.heads.length?units.cells[index]:head).append(head.$sort);
-});
+for(const made of tables)if(!made.flipped&&made.body.length>1)addButtons(made);
 
 // ---- filter --------------------------------------------------------------------------------------
 const searched=range(COUNT).map(i=>[
   ...["model","gpu","weight_format","kv_format"].flatMap(k=>[CASES[k][i],labelOf(k,CASES[k][i])]),
   CASES.workload[i],CASES.id[i],"tp"+CASES.inputs.tp[i],"batch "+CASES.inputs.batch[i],grouped(String(CASES.inputs.context[i])),
 ].join(" ").toLowerCase());
-let words=[];
 function filterRows(text){
-  words=text.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits=searched.map((s,i)=>words.every(w=>s.includes(w)));
+  const words=wordsIn(text),fits=searched.map((s,i)=>words.every(w=>s.includes(w)));
   let all=0,left=0;
   for(const made of tables){
     if(made.flipped)continue;
@@ -120,27 +68,15 @@ function filterRows(text){
     }
     hideEmptyGroups(made);
   }
-  counted.textContent=(words.length?`${grouped(String(left))}${_(" of ")}`:"")+_`${grouped(String(all))} rows`;
-  hash("q",text);
-}
-function hideEmptyGroups({ordered,rows}){
-  let head=null,open=false;
-  for(const row of rows){
-    if(row.classList.contains("group")){if(head)head.hidden=!open;head=row;open=false}
-    else if(!row.hidden)open=true;
-  }
-  if(head)head.hidden=!open;
-  if(ordered)for(const row of rows)if(row.classList.contains("group"))row.hidden=true;
+  tellRows(left,all,text);
 }
 
 // ---- the bar above the cases ---------------------------------------------------------------------
-const search=el("input",{type:"search",id:"q",autocomplete:"off",spellcheck:"false",input:()=>filterRows(search.value)});
-const counted=el("span",{class:"mute","aria-live":"polite"});
 const visible=row=>[...row.cells].filter(c=>!c.hidden);
 const plainText=cell=>(cell.$ref?textOf(cell.$ref):cell.textContent).trim();
 function linesOf(made,text){
-  const parts=made.blocks.map(b=>blockLines(b,text)); // the key stands in each block, and once here
-  return parts[0].map((line,i)=>[...line,...parts.slice(1).flatMap(p=>p[i].slice(1+made.blocks[0].extra))]);
+  const blocks=blocksOf(made),parts=blocks.map(b=>blockLines(b,text)); // the key stands in each block, and once here
+  return parts[0].map((line,i)=>[...line,...parts.slice(1).flatMap(p=>p[i].slice(1+blocks[0].extra))]);
 }
 function blockLines(made,text){
   const heads=visible(made.table.tHead.rows[0]),units=[...made.table.tHead.rows[1]?.cells||[]];
@@ -160,8 +96,8 @@ function rawText(cell){
 const csvCell=t=>{const s=/^[=+@\t\r-]/.test(t)&&isNaN(t)?"'"+t:t;return /[",\n\r]/.test(s)?`"${s.replace(/"/g,'""')}"`:s};
 const csv=lines=>lines.map(l=>l.map(csvCell).join(",")).join("\r\n")+"\r\n";
 const file=doc.scenario.name;
-function columnsChooser({blocks}){
-  const boxes=blocks.flatMap(made=>made.heads.map((head,index)=>index<1||!head.dataset.m?null:el("label",{},
+function columnsChooser(made){
+  const boxes=blocksOf(made).flatMap(made=>made.heads.map((head,index)=>index<1||!head.dataset.m?null:el("label",{},
     el("input",{type:"checkbox",checked:true,change:e=>showColumn(made,index,e.target.checked)})," ",head.$label))).filter(Boolean);
   return boxes.length>2?el("details",{class:"columns"},el("summary",{},_("Columns")),el("div",{},...boxes)):"";
 }
@@ -177,7 +113,7 @@ function planText(){
 }
 const button=(text,click)=>el("button",{type:"button",click},text);
 main.closest(".scroll").before(el("div",{class:"tools",role:"group","aria-label":_("Table tools")},
-  whole.flipped?"":el("label",{for:"q"},_("Filter ")),whole.flipped?"":search,whole.flipped?"":counted,
+  ...(whole.flipped?[]:filterBox),
   whole.flipped?"":columnsChooser(whole),
   button(_("Copy as Markdown"),()=>copy(markdown(linesOf(whole,plainText)))),
   button("CSV",()=>save(file+".csv","text/csv",_("")+csv(linesOf(whole,rawText)))),

@@ -174,9 +174,11 @@ async function draw(){
 
 // ---- what the address asks for -------------------------------------------------------------------
 function follow(){
+  if(asksNothing())return;
   const wanted=address();
   search.value=wanted.get("q")||"";
   filterRows(search.value);
+  sortAsAsked();
   let changed=false;
   for(const {control,box} of fields){
     const x=wanted.get(control.name)??"";

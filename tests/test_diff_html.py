@@ -24,6 +24,7 @@ from reports import charts
 from reports.charts_waterfall import WaterfallChart
 from reports.html import policy_hash
 from reports.html_diff import extract, render, stylesheet
+from reports.html_script import comparing_script
 from reports.view_diff import book_of
 from reports.view_diff_charts import waterfall_of
 from reports.view_diff_parts import DiffBook, RankRow
@@ -78,7 +79,7 @@ def test_a_line_of_cards_has_a_section_for_each_step() -> None:
 def test_ranks_added_and_removed_cases_and_banners_stand_on_the_page() -> None:
     (view,) = book_of([fleet_diff()]).steps
     view = replace(
-        view, ranks=(RankRow("Which card?", "a case", "2=", "1"),), ranked="Cost (USD)",
+        view, ranks=(RankRow("Which card?", "a case", "2=", "1", 2, 1),), ranked="Cost (USD)",
         added=("a new one",), removed=("one that went",), banner=("COMPARED BY FORCE: x",),
         breaches=("a > 1: here",),
     )  # fmt: skip
@@ -96,10 +97,11 @@ def test_the_page_asks_for_nothing_and_its_policy_admits_its_style(make) -> None
     policy = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
     assert policy == [
         f"default-src 'none'; style-src '{policy_hash(stylesheet())}'; "
-        "base-uri 'none'; form-action 'none'"
+        f"script-src '{policy_hash(comparing_script())}'; base-uri 'none'; form-action 'none'"
     ]
     assert re.findall(r"<style>(.*?)</style>", text, re.S) == [stylesheet()]
-    assert text.count("<script") == 1 and '<script type="application/json"' in text
+    assert re.findall(r"<script>(.*?)</script>", text, re.S) == [comparing_script()]
+    assert text.count("<script") == 2 and '<script type="application/json"' in text
     assert not re.search(r"<(?:link|img|iframe|object|base)\b|\b(?:src|style|on\w+)=\"", text)
 
 
@@ -129,7 +131,7 @@ def test_foreign_text_stays_text(tmp_path: Path) -> None:
     book = hostile_book(tmp_path)
     text = render(book, "2026-11-29", json.dumps({"x": "</script><script>alert(1)</script>"}))
     assert "<img" not in text and "<b>share" not in text and "<i>source" not in text
-    assert "\u202e" not in text and text.count("</script>") == 1
+    assert "\u202e" not in text and text.count("</script>") == 2
     assert "&lt;img src=x onerror=alert(1)&gt;" in text
 
 
@@ -221,6 +223,90 @@ def test_the_browser_has_nothing_to_complain_about(tmp_path: Path, width: int, d
         )
         assert page.evaluate("window.ran === undefined")
         assert any("Content Security Policy" in error for error in page.errors)
+
+
+# The raw figures of a column as the table stands, and a way to its button.
+_COLUMN = """[...document.getElementById(ID).parentElement.tBodies[0].rows]
+  .filter(r => !r.hidden).map(r => r.cells[INDEX].dataset.v)"""
+_BUTTON = """document.getElementById(ID).parentElement.tHead.rows[0].cells[INDEX]
+  .querySelector('.sort')"""
+
+
+def told(script: str, table: str, index: int) -> str:
+    return script.replace("ID", json.dumps(table)).replace("INDEX", str(index))
+
+
+def in_order(raw: list[str], way: str) -> list[str]:
+    """Numbers, then words, or the other way round; what is empty comes last."""
+
+    def key(text: str) -> tuple[bool, float, str]:
+        known = re.fullmatch(r"-?[\d.]+(?:e[-+]?\d+)?", text)
+        return not known, float(text) if known else 0.0, text
+
+    known = sorted((x for x in raw if x), key=key, reverse=way == "descending")
+    return [*known, *(x for x in raw if not x)]
+
+
+@pytest.mark.parametrize(("table", "index"), [("t-case-1-still", 1), ("t-case-1-more", 4)])
+def test_a_heading_sorts_by_raw_figure_from_the_keyboard(
+    tmp_path: Path, table: str, index: int
+) -> None:
+    path = tmp_path / "diff.html"
+    path.write_text(fleet(), "utf-8")
+    with open_page(path) as page:
+        page.evaluate("document.querySelectorAll('details').forEach(x => {x.open = true})")
+        written = page.evaluate(told(_COLUMN, table, index))
+        assert "" in written and len(set(written)) > 10
+        for way in ("ascending", "descending", None):
+            page.evaluate(f"{told(_BUTTON, table, index)}.focus()")
+            page.press("Enter")
+            found = page.evaluate(told(_COLUMN, table, index))
+            assert found == (in_order(written, way) if way else written)
+            marked = "[...document.querySelectorAll('[aria-sort]')].map(x => x.ariaSort)"
+            assert page.evaluate(marked) == ([way] if way else [])
+            wanted = f"#sort={table}.{index}.{way}" if way else ""
+            assert page.evaluate("location.hash") == wanted
+        assert page.errors == []
+
+
+def test_words_filter_every_table_and_the_address_keeps_them(tmp_path: Path) -> None:
+    path = tmp_path / "diff.html"
+    path.write_text(line(), "utf-8")
+    seen = "[...document.querySelectorAll('.sorts tbody tr:not(.group)')].filter(r => " \
+        "!r.hidden && !r.closest('[hidden]')).map(r => r.textContent + r.closest('table')" \
+        ".caption.textContent + (r.$group || ''))"  # fmt: skip
+    closed = "[...document.querySelectorAll('details')].filter(x => !x.open).length"
+    with open_page(path) as page:
+        whole, folded = len(page.evaluate(seen)), page.evaluate(closed)
+        page.evaluate("document.getElementById('q').focus()")
+        for key in "gemma pool":
+            page.press(key)
+        found = page.evaluate(seen)
+        assert 0 < len(found) < whole / 4
+        assert all("gemma" in x.lower() and "pool" in x.lower() for x in found)
+        assert page.evaluate("location.hash") == "#q=gemma+pool"
+        assert page.evaluate("document.querySelector('.tools .mute').textContent") == (
+            f"{len(found)} of {whole:,} rows"
+        )
+        # an anchor changes nothing, another address does
+        page.evaluate("location.hash = '#provenance'")
+        page.evaluate("new Promise(done => setTimeout(done, 50))")
+        assert len(page.evaluate(seen)) == len(found)
+        page.evaluate("location.hash = '#sort=s1-t-cases.1.descending'")
+        page.evaluate("new Promise(done => setTimeout(done, 50))")
+        assert (len(page.evaluate(seen)), page.evaluate(closed)) == (whole, folded)
+        values = page.evaluate(told(_COLUMN, "s1-t-cases", 1))
+        assert values == in_order(values, "descending") and len(set(values)) > 2
+        assert page.errors == []
+
+
+def test_what_stands_in_order_does_not_sort() -> None:
+    """Plans, like for like and the parts of a change are read from top to bottom."""
+    for caption in ("The two plans", "Parts of the change"):
+        for table in re.findall(
+            r'<table class="([^"]+)">\s*<caption[^>]*><span>' + caption, fleet()
+        ):
+            assert table == "text"
 
 
 def test_print_shows_what_is_folded(tmp_path: Path) -> None:

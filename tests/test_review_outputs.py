@@ -25,6 +25,7 @@ from planner.saved import load
 from reports.html import policy_hash
 from reports.html_diff import stylesheet
 from reports.html_review import render
+from reports.html_script import comparing_script
 from reports.text_review import render as text_of
 from reports.view_review import ReviewView, review_view
 from reports.workbook.review_book import write
@@ -86,17 +87,20 @@ def test_the_charts_are_tidy_and_say_their_numbers() -> None:
     assert first.chart and f"Qwen3-8B: {', '.join(first.rows[0].texts)}" in first.chart.description
 
 
-def test_the_policy_admits_the_style_and_no_script() -> None:
+def test_the_policy_admits_the_style_and_the_script() -> None:
     html = render(view())
-    assert f"default-src 'none'; style-src '{policy_hash(stylesheet())}'" in html
-    assert "<script" not in html
+    assert (
+        f"default-src 'none'; style-src '{policy_hash(stylesheet())}'; "
+        f"script-src '{policy_hash(comparing_script())}'; base-uri 'none'"
+    ) in html
+    assert html.count("<script") == 1 and f"<script>{comparing_script()}</script>" in html
     assert not re.search(r"<(?:link|img|iframe|object|base)\b|\b(?:src|style|on\w+)=\"", html)
 
 
 def test_foreign_text_stays_text_in_every_output(tmp_path: Path) -> None:
     found = hostile(tmp_path)
     html = render(found)
-    assert "<img" not in html and "<script" not in html and "\u202e" not in html
+    assert "<img" not in html and html.count("<script") == 1 and "\u202e" not in html
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
     assert "\u202e" not in text_of(found, 80)
     path = fresh_path("hostile-review")

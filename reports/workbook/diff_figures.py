@@ -140,15 +140,9 @@ def number_format(kind: Kind, decimals: int, signed: bool = False) -> str:
 def changes(book: Book, ws: Worksheet, row: int, figure: DiffRow) -> None:
     """Change, per cent and mark of one row, in G, H and I."""
     both = f"AND(ISNUMBER(E{row}),ISNUMBER(F{row}))"
-    delta: Scalar = _NONE if figure.delta_raw is None else figure.delta_raw
-    book.formula(ws, f"G{row}", f'IF({both},F{row}-E{row},"{_NONE}")', delta)
-    old = figure.old_raw
-    share: Scalar = _NONE
-    if figure.delta_raw is not None and isinstance(old, float) and old > 0:
-        share = figure.delta_raw / old
-    book.formula(
-        ws, f"H{row}", f'IF(ISNUMBER(G{row}),IF(E{row}>0,G{row}/E{row},"{_NONE}"),"{_NONE}")', share
-    )
+    book.formula(ws, f"G{row}", f'IF({both},F{row}-E{row},"{_NONE}")', _or_none(figure.delta_raw))
+    share = f'IF(ISNUMBER(G{row}),IF(E{row}>0,G{row}/E{row},"{_NONE}"),"{_NONE}")'
+    book.formula(ws, f"H{row}", share, _or_none(figure.percent_raw))
     book.formula(ws, f"I{row}", mark_formula(row), MARK_WORDS[figure.mark])
     styles.body(ws[f"G{row}"], "derived", number_format(figure.kind, figure.decimals, True), False)
     styles.body(ws[f"H{row}"], "derived", excel_format("change_share", 1), False)
@@ -204,7 +198,7 @@ def cases_sheet(book: Book, name: str, view: DiffView) -> None:
         TableColumn(
             "delta",
             "Change",
-            [_NONE if r.delta_raw is None else r.delta_raw for r in rows],
+            [_or_none(r.delta_raw) for r in rows],
             formula=f'IF({both},F{{r}}-E{{r}},"{_NONE}")',
             number_format=moved,
             width=13,
@@ -212,7 +206,7 @@ def cases_sheet(book: Book, name: str, view: DiffView) -> None:
         TableColumn(
             "share",
             "Change",
-            [_share(r) for r in rows],
+            [_or_none(r.percent_raw) for r in rows],
             unit="% of old",
             width=12,
             formula=f'IF(ISNUMBER(G{{r}}),IF(E{{r}}>0,G{{r}}/E{{r}},"{_NONE}"),"{_NONE}")',
@@ -235,6 +229,5 @@ def _scalar(value: Value) -> Scalar:
     return value if isinstance(value, float) else _word(value)
 
 
-def _share(row: DiffRow) -> Scalar:
-    known = row.delta_raw is not None and isinstance(row.old_raw, float) and row.old_raw > 0
-    return float(row.delta_raw or 0.0) / float(row.old_raw or 1.0) if known else _NONE
+def _or_none(value: float | None) -> Scalar:
+    return _NONE if value is None else value
