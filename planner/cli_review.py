@@ -11,6 +11,7 @@ from planner.cli_files import (
     NOT_COMPARABLE,
     Content,
     catalog_option,
+    language_option,
     metrics_option,
     output_form,
     output_options,
@@ -36,6 +37,7 @@ _PLAN = ".plan.json"
 )  # fmt: skip
 @catalog_option
 @metrics_option
+@language_option
 @click.option("--all", "every", is_flag=True, help="Every case, and every change and reason.")
 @click.option("--force", is_flag=True, help="Compare plans of another basis, under a banner.")
 @output_options(FORMATS)
@@ -47,13 +49,20 @@ def review(ctx: click.Context, /, folder: Path, **given: Any) -> None:
     and a decisions.yaml if there is one. Files without a plan inside are passed over.
     """
     from planner.diff_gate import NotComparable
+    from reports.words import speaking
 
     form = output_form(given["output"], given["form"])
     try:
-        view, files = _view(folder, given)
+        with speaking(given["lang"]):
+            view, files = _view(folder, given)
+            _put(view, files, form, given)
     except NotComparable as error:
         click.echo(str(error), err=True)
         ctx.exit(NOT_COMPARABLE)
+
+
+def _put(view: ReviewView, files: list[Path], form: str, given: dict[str, Any]) -> None:
+    """Write the review where it was asked for."""
     target = given["output"]
     if target is not None and target != Path("-"):
         write_whole({target: _content(view, form, given)}, files)

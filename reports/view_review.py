@@ -12,17 +12,18 @@ from planner.review_decisions import Carried
 from reports import numbers
 from reports.charts import Line, LineChart
 from reports.view_diff import case_labels, diff_view, row_of
-from reports.view_diff_parts import Bridge, DiffRow, DiffView, Share, ShareGroup
+from reports.view_diff_parts import MARK_WORDS, Bridge, DiffRow, DiffView, Share, ShareGroup
 from reports.view_grid import Kind, Value, text_of
 from reports.view_layout import CHART_LINES
 from reports.view_units import clean, column_decimals, metric_display
+from reports.words import called, say, say_parts, term
 
 MOST_PARTS = 3
 """Causes that a line about one change names; the rest is counted."""
 
 _NONE = numbers.NOT_APPLICABLE
 _PLAIN: dict[Kind, numbers.Kind] = {"share": "share", "ratio": "ratio"}
-FRESH, GONE = "new", "gone"
+FRESH, GONE = term("new"), term("gone")
 """What stands for a mark where the first or the newest plan has no such case."""
 
 
@@ -49,7 +50,7 @@ class TrendRow:
         texts, raw: a value a plan in the display unit; a dash and None where there is no case.
         there: whether the plan has the case.
         ends: first and newest plan as a comparison.
-        word, mark: how it fares from the first plan to the newest.
+        key, mark: how it fares from the first plan to the newest; ``key`` is the English word.
     """
 
     label: str
@@ -57,8 +58,13 @@ class TrendRow:
     raw: tuple[Value, ...]
     there: tuple[bool, ...]
     ends: DiffRow
-    word: str
+    key: str
     mark: str
+
+    @property
+    def word(self) -> str:
+        """How it fares as a reader sees it."""
+        return say(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +95,10 @@ class Moved:
     def told(self) -> str:
         """The causes in words."""
         if self.bridge.refused:
-            return f"not divided: {self.bridge.refused}"
-        words = ", ".join(f"{label} {text}" for label, text in self.parts)
-        more = f" and {self.others} smaller" if self.others else ""
-        return (words or "no cause on record") + more
+            return say(f"not divided: {self.bridge.refused}")
+        words = say(", ").join(f"{label} {text}" for label, text in self.parts)
+        more = say(f" and {self.others} smaller") if self.others else ""
+        return (words or say("no cause on record")) + more
 
     @property
     def sentence(self) -> str:
@@ -100,7 +106,8 @@ class Moved:
         one = self.bridge
         change = "" if one.percent == _NONE else f" ({one.percent})"
         values = f"{one.old} → {one.new} {one.unit}".rstrip()
-        return f"{one.label}, {one.case}: {values}{change}: {self.told}."
+        figure = f"{one.label}{say(', ')}{one.case}"
+        return f"{figure}{say(': ')}{values}{change}{say(': ')}{self.told}{say('.')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +198,10 @@ class _Viewing:
         first, last = review.issues[0], review.issues[-1]
         steps = tuple(self.step(n, found) for n, found in enumerate(review.steps))
         decisions = tuple(self.decision(one) for one in review.decisions)
-        span = first.as_of if first is last else f"{first.as_of} to {last.as_of}"
+        span = first.as_of if first is last else first.as_of + say(" to ") + last.as_of
         tolerance = review.steps[0].options.tolerance if review.steps else DEFAULT_TOLERANCE
         return ReviewView(
-            clean(last.plan.name), f"Review of {clean(last.plan.name)}, {span}", last.as_of,
+            clean(last.plan.name), say(f"Review of {clean(last.plan.name)}, {span}"), last.as_of,
             tuple(self.summary(steps, decisions)), tuple(self.issues()),
             tuple(self.trend(t) for t in review.trends), steps, tuple(self.measured()), decisions,
             self.decisions_read, tolerance,
@@ -204,23 +211,26 @@ class _Viewing:
         """How many plans, the newest step, and what waits for a decision."""
         count = len(self.review.issues)
         if steps:
-            yield f"{steps[-1].label}: {_verdict(steps[-1].view)}"
+            yield f"{steps[-1].label}{say(': ')}{_verdict(steps[-1].view)}"
             named = [
                 m for m in steps[-1].moved if m.bridge.label not in steps[-1].view.verdict_line
             ]
             yield from (one.sentence for one in named[:1])
         else:
-            yield "One plan: there is nothing to compare it with yet."
+            yield say("One plan: there is nothing to compare it with yet.")
         waiting = [one for one in decisions if one.open_at_last]
         if decisions:
-            news = f", {len(steps[-1].closed)} closed since the plan before" if steps else ""
-            yield f"{len(waiting)} of {len(decisions)} decisions open{news}."
+            told = say(f"{len(waiting)} of {len(decisions)} decisions open")
+            if steps:
+                told += say(f", {len(steps[-1].closed)} closed since the plan before")
+            yield told + say(".")
         if self.review.measured:
             errors = [abs(m.error) for m in self.review.measured if m.error is not None]
-            worst = numbers.show(max(errors), "share") if errors else numbers.UNKNOWN
-            yield f"{len(self.review.measured)} measured figures, the plan off by {worst} at most."
+            worst = numbers.show(max(errors), "share") if errors else say(numbers.UNKNOWN)
+            seen = len(self.review.measured)
+            yield say(f"{seen} measured figures, the plan off by {worst} at most.")
         if count > 2:
-            yield f"{count} plans in {count - 1} steps."
+            yield say(f"{count} plans in {count - 1} steps.")
 
     def issues(self) -> Iterator[IssueRow]:
         for label, issue in zip(self.labels, self.review.issues, strict=True):
@@ -244,10 +254,11 @@ class _Viewing:
             self.trend_row(trend, number, tuple(values), kind, places)
             for number, values in enumerate(raw)
         )
-        chart = self.chart(clean(metric.label), unit, kind, rows)
+        label = called(clean(metric.label))
+        chart = self.chart(label, unit, kind, rows)
         drawn = len(chart.lines) if chart else 0
         return TrendView(
-            trend.name, clean(metric.label), unit, clean(metric.entry.why), metric.entry.better,
+            trend.name, label, unit, called(clean(metric.entry.why)), metric.entry.better,
             kind, places, rows, chart, drawn,
         )  # fmt: skip
 
@@ -260,11 +271,11 @@ class _Viewing:
             for v, ok in zip(raw, there, strict=True)
         )
         ends = row_of(trend.ends, number)
-        word, mark = ends.word, ends.mark
+        key, mark = MARK_WORDS[ends.mark], ends.mark
         if not (there[0] and there[-1]):
-            word, mark = (GONE if there[0] else FRESH if there[-1] else _NONE), "changed"
-        label = "The whole plan" if trend.of_plan else self.label(number)
-        return TrendRow(label, texts, raw, there, ends, word, mark)
+            key, mark = (GONE if there[0] else FRESH if there[-1] else _NONE), "changed"
+        label = say("The whole plan") if trend.of_plan else self.label(number)
+        return TrendRow(label, texts, raw, there, ends, key, mark)
 
     def label(self, number: int) -> str:
         """A case as the newest plan that has it calls it."""
@@ -287,11 +298,14 @@ class _Viewing:
             for r in rows if r in kept
         )  # fmt: skip
         ticks = tuple((float(x), text) for x, text in enumerate(self.labels))
-        told = "; ".join(f"{r.label}: {', '.join(r.texts)}" for r in rows if r in kept)
+        told = say("; ").join(
+            f"{r.label}{say(': ')}{', '.join(r.texts)}" for r in rows if r in kept
+        )
+        plans = f"{say(', plans ')}{', '.join(self.labels)}{say('.')}"
         return LineChart(
-            f"How did {label} move?", "plan", unit or label, lines, x_ticks=ticks,
+            say(f"How did {label} move?"), say("plan"), unit or label, lines, x_ticks=ticks,
             kind=_PLAIN.get(kind, "figure"),
-            description=f"{label} {unit}, plans {', '.join(self.labels)}. {told}.",
+            description=f"{label} {unit}{plans} {told}{say('.')}",
         )  # fmt: skip
 
     # ---- steps ---------------------------------------------------------------------------------
@@ -318,10 +332,10 @@ class _Viewing:
             places = column_decimals([planned, seen], kind)
             yield MeasuredRow(
                 self.labels[one.issue], self.cases[one.issue][one.case], clean(one.actual.log),
-                clean(one.actual.engine), clean(plan.metrics.label_of(one.name)), unit, kind,
-                places, text_of(planned, kind, places), text_of(seen, kind, places),
-                numbers.show(one.error, "change_share"), planned, seen, one.error,
-                clean(one.actual.notes.get(one.name, "")),
+                clean(one.actual.engine), called(clean(plan.metrics.label_of(one.name))), unit,
+                kind, places, text_of(planned, kind, places), text_of(seen, kind, places),
+                numbers.show(one.error, "change_share", unknown=say(numbers.UNKNOWN)), planned,
+                seen, one.error, say_parts(clean(one.actual.notes.get(one.name, ""))),
             )  # fmt: skip
 
     def decision(self, one: Carried) -> DecisionRow:
@@ -334,7 +348,7 @@ class _Viewing:
 
     def when(self, place: int) -> str:
         """The first plan that knows of it."""
-        return self.labels[place] if place < len(self.labels) else "after the last plan"
+        return self.labels[place] if place < len(self.labels) else say("after the last plan")
 
 
 def _labels(issues: Sequence[Issue]) -> list[str]:
@@ -348,7 +362,7 @@ def _labels(issues: Sequence[Issue]) -> list[str]:
 
 def _verdict(view: DiffView) -> str:
     if view.unmoved:
-        return f"no change over the tolerance of {view.tolerance}."
+        return say(f"no change over the tolerance of {view.tolerance}") + say(".")
     return view.verdict_line
 
 

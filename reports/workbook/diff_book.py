@@ -11,6 +11,7 @@ from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.diff_bridge import Live, bridge_sheet
 from reports.workbook.diff_figures import (
+    LIGHTS,
     Figures,
     cases_sheet,
     cell,
@@ -32,7 +33,6 @@ from reports.workbook.tables import (
 from reports.workbook.word_rules import word_rules
 
 COVER, MIXTURES = "Cover", "Mixtures"
-_LIGHTS = (term("all of them"), term("one does not"))
 _CASES = 20
 """Cases whose every figure stands on a sheet; all of them stand on Cases."""
 
@@ -206,7 +206,7 @@ def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
     book.text(ws, f"A{row}", say("Bridges add up"))
     ws[f"A{row}"].font = styles.font("muted")
     if checks:
-        word_rules(ws, f"B{row}:B{row}", _LIGHTS)
+        word_rules(ws, f"B{row}:B{row}", LIGHTS)
         tests = ",".join(f'{check}="ok"' for check in checks)
         book.formula(ws, f"B{row}", f'IF(AND({tests}),"all of them","one does not")', "all of them")
     else:

@@ -19,6 +19,11 @@ from reports.workbook.tables import FIRST, HEADING, UNIT, Book, TableColumn, quo
 from reports.workbook.word_rules import word_rule, word_rules
 
 TOLERANCE = "tolerance"
+LIGHTS = (term("all of them"), term("one does not"))
+"""What the light of the checks says."""
+BETTER = ("up", "down", "none", "fits")
+PLAIN = ("yes", "no", "unknown")
+"""Words that stand in cells of figures and directions in every language."""
 _HEADS = (
     term("Case"),
     term("Figure"),
@@ -69,9 +74,9 @@ def figures_sheet(book: Book, name: str, view: DiffView, cases: Sequence[DiffCas
     mark_rules(ws, f"I{FIRST}:I{last}", f"I{FIRST}")
     words = {v for _, _, row in lines for v in (row.old_raw, row.new_raw) if isinstance(v, str)}
     for letter in "EF":
-        known = sorted({*words, "yes", "no", "unknown"})
+        known = sorted({*words, *PLAIN})
         word_rules(ws, f"{letter}{FIRST}:{letter}{last}", known)
-    word_rules(ws, f"D{FIRST}:D{last}", ("up", "down", "none", "fits"))
+    word_rules(ws, f"D{FIRST}:D{last}", BETTER)
     book.print_setup(ws, f"{HEADING}:{UNIT}")
     return Figures(name, rows)
 
@@ -221,7 +226,7 @@ def cases_sheet(book: Book, name: str, view: DiffView) -> None:
         ),
     ]
     book.table(ws, columns, len(rows), 1)
-    word_rules(ws, f"D{FIRST}:D{FIRST + max(len(rows), 1) - 1}", ("up", "down", "none", "fits"))
+    word_rules(ws, f"D{FIRST}:D{FIRST + max(len(rows), 1) - 1}", BETTER)
     mark_rules(ws, f"I{FIRST}:I{FIRST + max(len(rows), 1) - 1}", f"I{FIRST}")
 
 

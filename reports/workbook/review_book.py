@@ -13,8 +13,12 @@ from planner.saved import dumps, product_version
 from reports import numbers
 from reports.numbers import excel_format
 from reports.view_review import FRESH, GONE, MeasuredRow, Moved, ReviewView, TrendRow, TrendView
+from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.diff_figures import (
+    BETTER,
+    LIGHTS,
+    PLAIN,
     TOLERANCE,
     cell,
     changes,
@@ -24,8 +28,17 @@ from reports.workbook.diff_figures import (
     number_format,
 )
 from reports.workbook.rows_text import decoded
-from reports.workbook.tables import FIRST, HEADING, UNIT, Book, fit_pages, quote
-from reports.workbook.word_rules import rule
+from reports.workbook.tables import (
+    FIRST,
+    HEADING,
+    UNIT,
+    Book,
+    contents_line,
+    contents_width,
+    fit_pages,
+    quote,
+)
+from reports.workbook.word_rules import word_rule, word_rules
 
 COVER = "Cover"
 _NONE = numbers.NOT_APPLICABLE
@@ -56,8 +69,12 @@ def write(view: ReviewView, path: Path) -> None:
 def _trends(book: Book, view: ReviewView) -> None:
     """A row a case and figure: first and newest plan compared, and every plan's value."""
     ws = book.sheet("Trends", "Trends", "How did each figure move from plan to plan?", "front")
-    texts = ("Case", "Figure", "Unit", "Better", "First", "Newest", "Change", "Change", "Mark")
-    units = ("", "", "", "", "plan", "plan", "newest less first", "% of first", "")
+    texts = (
+        term("Case"), term("Figure"), term("Unit"), term("Better"), term("First"), term("Newest"),
+        term("Change"), term("Change"), term("Mark"),
+    )  # fmt: skip
+    plan = term("plan")
+    units = ("", "", "", "", plan, plan, term("newest less first"), term("% of first"), "")
     heads(book, ws, texts, units, (44, 34, 18, 9, 13, 13, 16, 11, 11))
     for place, issue in enumerate(view.issues, _HISTORY):
         letter = get_column_letter(place)
@@ -77,12 +94,18 @@ def _trends(book: Book, view: ReviewView) -> None:
     ws.freeze_panes = f"C{FIRST}"
     ws.auto_filter.ref = f"A{UNIT}:{end}{last}"
     mark_rules(ws, f"I{FIRST}:I{last}", f"I{FIRST}")
+    word_rules(ws, f"I{FIRST}:I{last}", (FRESH, GONE))
+    word_rules(ws, f"D{FIRST}:D{last}", BETTER)
+    found = {v for trend in view.trends for one in trend.rows for v in one.raw}
+    shown = sorted({*(v for v in found if isinstance(v, str)), *PLAIN})
+    for cells in (f"E{FIRST}:F{last}", f"{get_column_letter(_HISTORY)}{FIRST}:{end}{last}"):
+        word_rules(ws, cells, shown)
     ws.row_dimensions[HEADING].height = 30
     book.print_setup(ws, f"{HEADING}:{UNIT}")
 
 
 def _tolerance(book: Book, ws: Worksheet, tolerance: float) -> None:
-    book.text(ws, "H4", "Tolerance")
+    book.text(ws, "H4", say("Tolerance"))
     ws["I4"] = tolerance
     styles.body(ws["I4"], "input", "0.0##%", False)
     book.name(TOLERANCE, f"{quote(ws.title)}!$I$4")
@@ -107,7 +130,7 @@ def _trend_row(book: Book, ws: Worksheet, row: int, trend: TrendView, one: Trend
     changes(book, ws, row, one.ends)
     old, new = f'E{row}="{_NONE}"', f'F{row}="{_NONE}"'
     gone = f'IF({new},IF({old},"{_NONE}","{GONE}"),IF({old},"{FRESH}",'
-    book.formula(ws, f"I{row}", f"{gone}{mark_formula(row)}))", one.word)
+    book.formula(ws, f"I{row}", f"{gone}{mark_formula(row)}))", one.key)
 
 
 # ---- why ---------------------------------------------------------------------------------------
@@ -118,10 +141,13 @@ def _why(book: Book, view: ReviewView) -> list[str]:
     moved = [(step.label, one) for step in view.steps for one in step.moved]
     if not moved:
         return []
-    answers = "What is each change between two plans made of?"
+    answers = term("What is each change between two plans made of?")
     ws = book.sheet("Why", "Why", answers, "front")
-    texts = ("Plans", "Case", "Figure", "Part", "Amount", "Of the change", "Check")
-    heads(book, ws, texts, ("", "", "", "", "unit of the figure", "%", ""),
+    texts = (
+        term("Plans"), term("Case"), term("Figure"), term("Part"), term("Amount"),
+        term("Of the change"), term("Check"),
+    )  # fmt: skip
+    heads(book, ws, texts, ("", "", "", "", term("unit of the figure"), "%", ""),
           (26, 40, 36, 34, 17, 14, 11))  # fmt: skip
     ws.freeze_panes = f"A{FIRST}"
     row, checks = FIRST, []
@@ -133,7 +159,7 @@ def _why(book: Book, view: ReviewView) -> list[str]:
     for word, role in (("ok", "good"), ("gap", "bad")):
         ws.conditional_formatting.add(
             f"G{FIRST}:G{row}",
-            rule(formula=[f'G{FIRST}="{word}"'], font=styles.font(role, bold=True)),
+            word_rule(f"G{FIRST}", word, font=styles.font(role, bold=True)),
         )
     ws.row_dimensions[HEADING].height = 30
     book.print_setup(ws, f"{HEADING}:{UNIT}")
@@ -152,7 +178,7 @@ def _bridge(book: Book, ws: Worksheet, row: int, plans: str, moved: Moved) -> tu
     amounts = excel_format("change_share" if share else "change", one.decimals)
     parts = [leaf for group in one.groups for leaf in (group.shares or (group,))]
     first, total = row, row + len(parts) + 1
-    _keys(book, ws, row, (plans, one.case, figure, "old"))
+    _keys(book, ws, row, (plans, one.case, figure, say("old")))
     cell(book, ws, f"E{row}", one.old_raw, ends, "catalog")
     for row, part in enumerate(parts, first + 1):
         _keys(book, ws, row, (plans, one.case, figure, part.label))
@@ -162,10 +188,10 @@ def _bridge(book: Book, ws: Worksheet, row: int, plans: str, moved: Moved) -> tu
         book.formula(ws, f"F{row}", f'IF({change}=0,"{_NONE}",E{row}/{change})',
                      part.raw / whole if whole else _NONE)  # fmt: skip
         styles.body(ws[f"F{row}"], "derived", excel_format("share", 1), False)
-    _keys(book, ws, total, (plans, one.case, figure, "old and all parts"))
+    _keys(book, ws, total, (plans, one.case, figure, say("old and all parts")))
     book.formula(ws, f"E{total}", f"SUM(E{first}:E{total - 1})", one.new_raw)
     styles.body(ws[f"E{total}"], "derived", ends, False)
-    _keys(book, ws, total + 1, (plans, one.case, figure, "new"))
+    _keys(book, ws, total + 1, (plans, one.case, figure, say("new")))
     cell(book, ws, f"E{total + 1}", one.new_raw, ends, "catalog")
     ws[f"E{total + 1}"].font = styles.font("ink", bold=True)
     size = f"MAX(ABS(E{first}),ABS(E{total + 1}),1E-300)"
@@ -189,9 +215,11 @@ def _measured(book: Book, rows: Sequence[MeasuredRow]) -> None:
     ws = book.sheet("Measured", "Plan against measured",
                     "What did engines measure at their start, and how far off was the plan?",
                     "calculation")  # fmt: skip
-    texts = ("Plan", "Case", "Log", "Engine", "Figure", "Unit", "Planned", "Measured", "Error",
-             "What explains it")  # fmt: skip
-    heads(book, ws, texts, (*[""] * 8, "planned / measured - 1", ""),
+    texts = (
+        term("Plan"), term("Case"), term("Log"), term("Engine"), term("Figure"), term("Unit"),
+        term("Planned"), term("Measured"), term("Error"), term("What explains it"),
+    )  # fmt: skip
+    heads(book, ws, texts, (*[""] * 8, term("planned / measured - 1"), ""),
           (14, 40, 26, 18, 34, 16, 14, 14, 22, 60))  # fmt: skip
     ws.freeze_panes = f"A{FIRST}"
     for row, one in enumerate(rows, FIRST):
@@ -209,6 +237,7 @@ def _measured(book: Book, rows: Sequence[MeasuredRow]) -> None:
         styles.body(ws[f"I{row}"], "derived", excel_format("change_share", 2), False)
         book.text(ws, f"J{row}", one.note or " ")
         styles.body(ws[f"J{row}"], "note", "General", True)
+    word_rules(ws, f"G{FIRST}:I{FIRST + len(rows) - 1}", (numbers.UNKNOWN,))
     ws.row_dimensions[HEADING].height = 30
     book.print_setup(ws, f"{HEADING}:{UNIT}")
 
@@ -216,11 +245,16 @@ def _measured(book: Book, rows: Sequence[MeasuredRow]) -> None:
 def _decisions(book: Book, view: ReviewView) -> None:
     """Decisions with their days; whether one is open, and for how long, follows from the days."""
     ws = book.sheet("Decisions", "Decisions", "What waits for a decision, and since when?", "front")
-    texts = ("Decision", "Id", "Owner", "Since", "Closed", "On the day", "Days open",
-             "First plan that knows it", "First plan that knows it closed", "Note")  # fmt: skip
-    heads(book, ws, texts, ("", "", "", "day", "day", "of the newest plan", "days", "", "", ""),
+    texts = (
+        term("Decision"), term("Id"), term("Owner"), term("Since"), term("Closed"),
+        term("On the day"), term("Days open"), term("First plan that knows it"),
+        term("First plan that knows it closed"), term("Note"),
+    )  # fmt: skip
+    day = term("day")
+    heads(book, ws, texts,
+          ("", "", "", day, day, term("of the newest plan"), term("days"), "", "", ""),
           (50, 20, 24, 13, 13, 18, 11, 22, 22, 60))  # fmt: skip
-    book.text(ws, "E4", "Newest plan")
+    book.text(ws, "E4", say("Newest plan"))
     ws["F4"] = _serial(view.as_of)
     styles.body(ws["F4"], "input", _DAY, False)
     ws.freeze_panes = f"B{FIRST}"
@@ -245,9 +279,10 @@ def _decisions(book: Book, view: ReviewView) -> None:
             book.text(ws, f"{letter}{row}", text)
             styles.body(ws[f"{letter}{row}"], "note", "General", True)
     last = FIRST + max(len(view.decisions), 1) - 1
-    for word, role in (("open", "warn"), ("closed", "good")):
+    states = (term("open"), "warn"), (term("closed"), "good"), (term("later"), "muted")
+    for word, role in states:
         ws.conditional_formatting.add(
-            f"F{FIRST}:F{last}", rule(formula=[f'F{FIRST}="{word}"'], font=styles.font(role))
+            f"F{FIRST}:F{last}", word_rule(f"F{FIRST}", word, font=styles.font(role))
         )
     ws.row_dimensions[HEADING].height = 30
     book.print_setup(ws, f"{HEADING}:{UNIT}")
@@ -269,7 +304,8 @@ def _cover(book: Book, view: ReviewView, checks: Sequence[str]) -> None:
         book.text(ws, f"A{row}", text)
         row += 1
     row += 1
-    for place, text in enumerate(("Plan", "Name", "Title", "Owner", "Cases", "File")):
+    texts = (say("Plan"), say("Name"), say("Title"), say("Owner"), say("Cases"), say("File"))
+    for place, text in enumerate(texts):
         ref = f"{get_column_letter(place + 1)}{row}"
         book.text(ws, ref, text)
         styles.heading(ws[ref], "key")
@@ -281,34 +317,38 @@ def _cover(book: Book, view: ReviewView, checks: Sequence[str]) -> None:
     row += 2
     for step in view.steps:
         book.text(ws, f"A{row}", step.label)
-        verdict = step.view.verdict_line
-        book.text(ws, f"B{row}", "no change over the tolerance" if step.view.unmoved else verdict)
+        unmoved = say("no change over the tolerance")
+        book.text(ws, f"B{row}", unmoved if step.view.unmoved else step.view.verdict_line)
         ws[f"A{row}"].font = styles.font("muted")
         row += 1
     row += 1
-    book.text(ws, f"A{row}", "Parts add up")
+    book.text(ws, f"A{row}", say("Parts add up"))
     ws[f"A{row}"].font = styles.font("muted")
     if checks:
+        word_rules(ws, f"B{row}:B{row}", LIGHTS)
         tests = ",".join(f'{check}="ok"' for check in checks[:200])
         book.formula(ws, f"B{row}", f'IF(AND({tests}),"all of them","one does not")', "all of them")
     else:
-        book.text(ws, f"B{row}", "no change is divided")
+        book.text(ws, f"B{row}", say("no change is divided"))
     row += 1
     book.text(ws, f"A{row}", "capsheet")
     book.text(ws, f"B{row}", product_version())
     ws[f"A{row}"].font = styles.font("muted")
     row += 2
-    book.text(ws, f"A{row}", "Contents")
+    book.text(ws, f"A{row}", say("Contents"))
     ws[f"A{row}"].font = styles.font(bold=True)
+    lines: list[str] = []
     for other in book.workbook:
         if other.title == COVER:
             continue
         row += 1
-        book.text(ws, f"A{row}", other.title)
+        lines.append(contents_line(other.title, decoded(str(other["A1"].value))))
+        book.text(ws, f"A{row}", lines[-1])
         styles.link(ws[f"A{row}"], f"{quote(other.title)}!A1")
         book.text(ws, f"B{row}", decoded(str(other["A2"].value)))
         ws[f"B{row}"].font = styles.font("muted")
-    for letter, width in zip("ABCDEF", (26, 24, 44, 26, 8, 30), strict=True):
+    widths = (contents_width(lines, 26), 24, 44, 26, 8, 30)
+    for letter, width in zip("ABCDEF", widths, strict=True):
         ws.column_dimensions[letter].width = width
     book.print_setup(ws, "1:1")
     fit_pages(ws, 1, 1)
