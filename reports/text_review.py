@@ -37,7 +37,7 @@ def render(view: ReviewView, width: int, *, every: bool = False, colour: bool = 
 def _plans(writer: Writer, view: ReviewView) -> None:
     writer.heading(say("Plans"))
     rows = [[row.label, row.name, row.owner, str(row.cases), row.file] for row in view.issues]
-    heads = [say("as of"), say("name"), say("owner"), say("cases"), say("file")]
+    heads = [say("as of"), say("name"), say("owner"), say("Cases").lower(), say("file")]
     writer.table(heads, rows, left=(1, 2, 4))
 
 

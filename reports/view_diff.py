@@ -30,7 +30,7 @@ from reports.view_layout import LAYOUT, STEPS, SUMMARY
 from reports.view_units import clean, column_decimals, metric_display
 from reports.words import called, say
 
-__all__ = ["DiffBook", "DiffView", "book_of", "case_labels", "diff_view", "row_of"]
+__all__ = ["DiffBook", "DiffView", "book_of", "case_labels", "diff_view", "owner_of", "row_of"]
 
 _NONE = numbers.NOT_APPLICABLE
 
@@ -105,11 +105,13 @@ class _Viewing:
     def verdict(self, bridges: Sequence[Bridge]) -> str:
         counts = self.found.counts
         total = len(self.sides.pairs)
-        words = {"better": say("better"), "worse": say("worse"),
-                 "changed": say("changed otherwise"), "unknown": say("unknown"),
-                 "same": say("unchanged")}  # fmt: skip
-        parts = [f"{counts[mark]} {word}" for mark, word in words.items() if counts.get(mark)]
-        told = say(", ").join(parts)
+        n = {mark: counts.get(mark, 0) for mark in MARK_ORDER}
+        parts = {
+            "better": say(f"{n['better']} better"), "worse": say(f"{n['worse']} worse"),
+            "changed": say(f"{n['changed']} changed otherwise"),
+            "unknown": say(f"{n['unknown']} unknown"), "same": say(f"{n['same']} unchanged"),
+        }  # fmt: skip
+        told = say(", ").join(text for mark, text in parts.items() if n[mark])
         line = say(f"1 case: {told}") if total == 1 else say(f"{total} cases: {told}")
         fits = [c for c in self.found.crossings if c.kind == "verdict"]
         now = sum(c.new == "fits" for c in fits)
@@ -191,7 +193,9 @@ class _Viewing:
             where = say(f"{len(places)} of {len(self.sides.pairs)} cases, such as {where}")
         old, new = (self.word(one, v) for v in (one.old, one.new))
         detail = self.detail(one) if len(places) == 1 else ""
-        return Line(called(clean(one.label)), old, new, one.mark, where, detail, len(group))
+        # What a planner's crossing is called is a sentence, else it is a metric's label.
+        label = (say if one.kind in ("batch", "layout") else called)(clean(one.label))
+        return Line(label, old, new, one.mark, where, detail, len(group))
 
     def word(self, one: Crossing, value: Value) -> str:
         if one.kind == "known":
@@ -280,6 +284,12 @@ def _rank(rank: int | None, tied: bool) -> str:
     return say(numbers.UNKNOWN) if rank is None else f"{rank}{'=' if tied else ''}"
 
 
+def owner_of(plan: Plan) -> str:
+    """Who owns a plan: a name, or the word for none."""
+    owner = clean(plan.inputs.scenario["owner"])
+    return say(owner) if owner == numbers.UNKNOWN else owner
+
+
 def _called(plan: Plan, other: Plan) -> str:
     """The name of a plan; where both bear the same one, with its card."""
     if plan.name != other.name:
@@ -292,8 +302,9 @@ def _called(plan: Plan, other: Plan) -> str:
 
 
 def _head(old: Plan, new: Plan) -> Iterable[tuple[str, str, str]]:
-    for key, label in (("title", say("Title")), ("as_of", say("As of")), ("owner", say("Owner"))):
+    for key, label in (("title", say("Title")), ("as_of", say("As of"))):
         yield label, clean(old.inputs.scenario[key]), clean(new.inputs.scenario[key])
+    yield say("Owner"), owner_of(old), owner_of(new)
     yield say("Formulas"), formula_hash(old.metrics), formula_hash(new.metrics)
     yield say("Catalog figures"), catalog_hash(old), catalog_hash(new)
     yield say("Cases"), str(len(old.cases)), str(len(new.cases))

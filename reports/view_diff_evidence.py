@@ -11,7 +11,7 @@ from planner.diff_panels import Doubt
 from planner.planning import Value
 from reports.view_diff_parts import DoubtRow, InputRow, Panel
 from reports.view_grid import Kind, text_of
-from reports.view_units import clean, column_decimals, input_display, metric_display
+from reports.view_units import clean, column_decimals, input_display, metric_display, with_unit
 from reports.words import called, say
 
 
@@ -102,21 +102,19 @@ class Evidence:
     def doubt(self, one: Doubt) -> DoubtRow:
         """One uncertain fact."""
         factor, unit, kind = self._input_display(one.name)
-        value = f"{clean(text_of(_scaled(one.stand.value, factor), kind))} {unit}".rstrip()
+        value = with_unit(clean(text_of(_scaled(one.stand.value, factor), kind)), unit)
         reach = say("no range on record")
         if one.low is not None and one.high is not None:
             scale, words, _, shown = metric_display(self.sides.metrics.metrics[one.metric])
             low, high = (text_of(v / scale, shown) for v in (one.low, one.high))
             span = low if low == high else low + say(" to ") + high
             label = called(clean(self.sides.metrics.label_of(one.metric)))
-            reach = say(f"{label} {span} {words} over {len(one.readings)} readings").replace(
-                "  ", " "
-            )
+            reach = f"{label} {with_unit(span, words)}" + say(f" over {len(one.readings)} readings")
         titles = "; ".join(clean(s.title) for s in one.stand.sources)
         return DoubtRow(
             called(one.side), clean(one.owner), called(clean(one.label)), value,
             called(clean(one.stand.confidence)),
-            reach, titles or clean(one.stand.note),
+            reach, titles or say(clean(one.stand.note)),
         )  # fmt: skip
 
 
@@ -141,6 +139,5 @@ def _stand(one: Stand, most: int) -> str:
     titles = [clean(s.title) for s in one.sources]
     more = say(f" and {len(titles) - most} more") if most and len(titles) > most else ""
     words = "; ".join(titles[: most or None]) + more
-    return f"{called(clean(one.confidence))}, {words or clean(one.place.rpartition('/')[2])}".strip(
-        ", "
-    )
+    basis = words or clean(one.place.rpartition("/")[2])
+    return say(", ").join(part for part in (called(clean(one.confidence)), basis) if part)

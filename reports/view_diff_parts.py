@@ -304,6 +304,12 @@ class DiffView:
     only: tuple[tuple[str, ...], tuple[str, ...]]
     breaches: tuple[str, ...] = ()
 
+    @property
+    def answer(self) -> str:
+        """What has come of it, in one sentence."""
+        nothing = say(f"No change over the tolerance of {self.tolerance}.")
+        return nothing if self.unmoved else self.verdict_line
+
 
 @dataclass(frozen=True, slots=True)
 class GenerationRow:

@@ -11,7 +11,7 @@ from planner.review import Issue, Review, Trend
 from planner.review_decisions import Carried
 from reports import numbers
 from reports.charts import Line, LineChart
-from reports.view_diff import case_labels, diff_view, row_of
+from reports.view_diff import case_labels, diff_view, owner_of, row_of
 from reports.view_diff_parts import MARK_WORDS, Bridge, DiffRow, DiffView, Share, ShareGroup
 from reports.view_grid import Kind, Value, text_of
 from reports.view_layout import CHART_LINES
@@ -237,7 +237,7 @@ class _Viewing:
             plan = issue.plan
             yield IssueRow(
                 label, clean(issue.file), clean(plan.name), clean(plan.title), issue.as_of,
-                clean(plan.inputs.scenario["owner"]), len(plan.cases), formula_hash(plan.metrics),
+                owner_of(plan), len(plan.cases), formula_hash(plan.metrics),
                 catalog_hash(plan),
             )  # fmt: skip
 
