@@ -284,7 +284,7 @@ def _pool_cause(plan: Ledger, log: Ledger) -> str:
     rest, size = gap - sum(amount for amount, _ in terms), sum(abs(amount) for amount, _ in terms)
     if abs(rest) <= max(_DIGITS, _MATTERS * max(size, abs(gap))):
         return _largest(terms)
-    told = f"the log does not explain {_signed(rest)} of {_signed(gap)}"
+    told = f"the log does not explain the other {_signed(rest)}"
     return "; ".join(words for words in (_largest(terms), told) if words)
 
 

@@ -105,7 +105,7 @@ def test_what_the_log_leaves_open_of_a_pool_is_said_with_its_size(plan: Plan) ->
     cause = rows(seen, plan)["kv_pool"].cause
     assert cause == (
         "weights 15.27 GiB, planned 15.26 GiB (-0.01 GiB); "
-        "the log does not explain -1.26 GiB of -1.27 GiB"
+        "the log does not explain the other -1.26 GiB"
     )
     silent = "\n".join(x for x in NO_BUDGET.format(pool=pool).split("\n") if "loading" not in x)
     (seen,) = read_log(silent)

@@ -30,8 +30,7 @@ from reports.words import speaking
 from reports.workbook import review_book
 
 NOTE = (
-    "weights 15.27 GiB, planned 15.26 GiB (-0.01 GiB); "
-    "the log does not explain -1.26 GiB of -1.27 GiB"
+    "weights 15.27 GiB, planned 15.26 GiB (-0.01 GiB); the log does not explain the other -1.26 GiB"
 )
 LANGUAGES = (ENGLISH, CHINESE)
 
@@ -131,7 +130,7 @@ def test_pages_hold_the_same_numbers_and_chinese_has_no_heading_of_ours_in_engli
 
 def test_what_explains_a_figure_is_said_in_chinese_part_by_part() -> None:
     assert NOTE in page(ENGLISH)
-    told = "权重 15.27 GiB，规划为 15.26 GiB（-0.01 GiB）；-1.27 GiB 中有 -1.26 GiB 日志未能解释"
+    told = "权重 15.27 GiB，规划为 15.26 GiB（-0.01 GiB）；其余 -1.26 GiB 日志未能解释"
     assert told in page(CHINESE)
     assert told in {str(value) for value in read_values(workbook(CHINESE)).values()}
 
