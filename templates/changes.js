@@ -7,7 +7,6 @@ for(const made of tables){
   if(made.body.length<SHORTEST)continue;
   made.table.classList.add("sortable");
   addButtons(made);
-  for(const {$sort} of made.heads)$sort?.before("\u2060"); // no line is broken before the arrow
 }
 // The raw figure of a cell; what is not known, and what does not apply, comes last.
 function rank({dataset:{v},textContent}){

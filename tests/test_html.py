@@ -140,7 +140,7 @@ def test_only_our_own_text_is_trusted(repository: Path) -> None:
         uses += [(path.name, line.strip()) for line in lines if "Markup(" in line]
     assert [name for name, _ in uses] == ["html.py"] * 5 + ["html_diff.py"] * 3
     wanted = [
-        "_math(term))", "charts.render(chart, prefix))", "code),", "embedded(document)),",
+        "_math(term))", "charts.render(chart, prefix))", "code),", "code),", "embedded(document)),",
         "embedded(packed(plan_json))),", "style),", "style),",
     ]  # fmt: skip
     assert sorted(line.partition("Markup(")[2].partition("  #")[0] for _, line in uses) == wanted
