@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from planner.diff_drivers import Driver, differing
 from planner.diff_why import Sides
+from planner.facts import Fact
 from planner.inputs import Source
 from planner.planning import Plan, Value, plain
 
 _WORDS = {
     "model": "model",
+    "group": "model",
     "gpu": "gpu",
     "weight_format": "weight_format",
     "kv_format": "kv_format",
@@ -105,10 +107,10 @@ def _owner(plan: Plan, name: str, case: int) -> str:
     return plan.cases[case].workload if name.endswith("_tokens") else ""
 
 
-def stand(plan: Plan, name: str, case: int) -> Stand:
-    """An input of one case with its origin."""
+def stand(plan: Plan, name: str, case: int, slot: int = 0) -> Stand:
+    """An input of one case, or of one of its layer groups, with its origin."""
     entity = plan.metrics.fields[name].entity
-    value = plain(plan.columns[name], plan.metrics.type_of(name), case)
+    value = plain(plan.columns[name], plan.metrics.type_of(name), case, slot)
     owner = _owner(plan, name, case)
     inputs = plan.inputs
     if entity in ("case", "plan"):
@@ -120,9 +122,18 @@ def stand(plan: Plan, name: str, case: int) -> Stand:
         sources = tuple(known[s] for s in origin.sources if s in known)
         return Stand(value, owner, origin.confidence or origin.kind, origin.note, origin.where,
                      sources)  # fmt: skip
-    fact = inputs.facts[entity, owner].get(name)
+    kind = "model" if entity == "group" else entity
+    fact = _facts(plan, entity, owner, slot).get(name)
     if fact is None:
         return Stand(value, owner, "", "", "", ())
-    known = inputs.sources.get((entity, owner), {})
+    known = inputs.sources.get((kind, owner), {})
     sources = tuple(known[s] for s in fact.source if s in known)
     return Stand(value, owner, fact.confidence, fact.note, str(fact.span), sources)
+
+
+def _facts(plan: Plan, entity: str, owner: str, slot: int) -> Mapping[str, Fact]:
+    """The catalog figures of an entry, or of one layer group of a model; an empty slot has none."""
+    if entity != "group":
+        return plan.inputs.facts[entity, owner]
+    groups = plan.inputs.groups[owner]
+    return groups[slot].facts if slot < len(groups) else {}

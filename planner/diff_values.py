@@ -51,8 +51,13 @@ class Mixtures:
         ]
         return {n: np.concatenate([block[n] for block in blocks], axis=1) for n in names}
 
+    def evaluated(self, names: Sequence[str], masks: Array, pairs: Pairs | None = None) -> Columns:
+        """What the metrics rest on and are, over masks times pairs, mask-major."""
+        given = self._given(names, masks, self.pairs if pairs is None else pairs)
+        return Columns(self.metrics, given, self.ladders)
+
     def _block(self, names: Sequence[str], masks: Array, pairs: Pairs) -> dict[str, Array]:
-        columns = Columns(self.metrics, self._given(names, masks, pairs), self.ladders)
+        columns = self.evaluated(names, masks, pairs)
         shape = (len(masks), len(pairs))
         size = shape[0] * shape[1]
         return {
@@ -63,8 +68,7 @@ class Mixtures:
         """Figures of the whole plan over the paired cases, ``(masks, 1)`` each."""
         found: dict[str, list[float]] = {n: [] for n in names}
         for mask in masks:
-            given = self._given(names, np.asarray([mask]), self.pairs)
-            columns = Columns(self.metrics, given, self.ladders)
+            columns = self.evaluated(names, np.asarray([mask]))
             for name in names:
                 value = np.asarray(columns[name], dtype=float).reshape(-1)
                 found[name].append(float(self._known(name, value)[0]))
@@ -152,11 +156,15 @@ class Mixtures:
 
 def is_pooled(metrics: MetricSet, name: str) -> bool:
     """Whether a figure of the whole plan, reduced over its cases, takes part in the metric."""
-    return any(
-        step in metrics.metrics
-        and metrics.type_of(step).grain == PLAN
-        and any(metrics.type_of(n).grain != PLAN for n in metrics.metrics[step].needs)
-        for step in metrics.reach[name]
+    return not metrics.reach[name].isdisjoint(pooling(metrics))
+
+
+def pooling(metrics: MetricSet) -> frozenset[str]:
+    """Figures of the whole plan that reduce its cases."""
+    return frozenset(
+        name
+        for name, metric in metrics.metrics.items()
+        if metric.type.grain == PLAN and any(metrics.type_of(n).grain != PLAN for n in metric.needs)
     )
 
 

@@ -142,6 +142,8 @@ def excel_format(kind: Kind, decimals: int = 0) -> str:
 
 def display_width(text: str) -> int:
     """Columns that a text takes on a terminal or in a sheet: wide characters two, marks none."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     return sum(_character_width(character) for character in text)
 
 

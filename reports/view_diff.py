@@ -91,6 +91,8 @@ class _Viewing:
             added=tuple(self.news[j] for j in found.pairing.added),
             removed=tuple(self.olds[i] for i in found.pairing.removed),
             only=tuple(tuple(side) for side in found.only),  # type: ignore[arg-type]
+            sides=self.sides,
+            drivers=found.drivers,
             breaches=tuple(self.breach(b) for b in breaches),
         )
 

@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from planner.diff import Diff
 from planner.diff_drivers import GROUPS
-from planner.diff_shares import weights_of
+from planner.diff_shares import grouped_masks, prefix_masks, weights_of
 from planner.diff_why import Bundle, Part, Why
 from reports import numbers
 from reports.view_diff_parts import Bridge, Mixing, Share, ShareGroup
@@ -23,7 +23,9 @@ METHODS = {
 CORRECTIONS, CASES = "method", "cases"
 _FULL_DIGITS = 1000
 MOST_LIVE = 6
-"""Drivers that a workbook divides singly: 64 rows of mixtures."""
+"""Drivers of which a workbook has every mixture: 64 rows. Of more it has what the shares need."""
+MOST_MIXTURES = 128
+"""Rows of mixtures of one pair; above that a workbook divides by group."""
 
 
 def apportion(parts: Sequence[float], total: float, decimals: int) -> list[float]:
@@ -100,10 +102,11 @@ def _group(
 def _share(
     found: Diff, part: Part, value: float, factor: float, kind: Kind, decimals: int
 ) -> Share:
-    low, high = (numbers.show(_tidy(x / factor), _plain(kind)) for x in (part.low, part.high))
+    least, most = part.low / factor, part.high / factor
+    low, high = (numbers.show(_tidy(x), _plain(kind)) for x in (least, most))
     return Share(
         part.driver.id, called(clean(part.driver.label)), _signed(value, kind, decimals),
-        part.share / factor, low, high, _change(found, part),
+        part.share / factor, low, high, _change(found, part), least, most,
     )  # fmt: skip
 
 
@@ -157,29 +160,50 @@ def _mixing(why: Why, factor: float) -> Mixing | None:
     known = dict(zip(why.masks, why.values, strict=True))
     parts = {p.driver.id: p.driver for b in why.bundles for p in b.parts}
     drivers = [(d, called(clean(parts[d].label)), parts[d].group) for d in why.active]
+    bits = [parts[d].fields for d in why.active]
     groups = _grouped([group for _, _, group in drivers])
-    by_group = len(drivers) > MOST_LIVE
-    if by_group and why.method != "owen":
+    masks = _masks(groups, why.method, order)
+    by_group = len(masks) > MOST_MIXTURES
+    if by_group and why.method == "shapley":
         return None
     if by_group:
         whole = [sum(1 << i for i in members) for members in groups]
         names = [drivers[members[0]][2] for members in groups]
         drivers = [(name, called(GROUPS[name]), name) for name in names]
-        masks = [sum(w for i, w in enumerate(whole) if m >> i & 1) for m in range(2 ** len(whole))]
+        bits = [tuple(f for i in members for f in bits[i]) for members in groups]
         groups = tuple((i,) for i in range(len(whole)))
+        masks = list(range(2 ** len(whole)))
+        here = [sum(w for i, w in enumerate(whole) if m >> i & 1) for m in masks]
     else:
-        masks = list(range(2 ** len(drivers)))
-    if any(mask not in known for mask in masks):
+        here = masks
+    if any(mask not in known for mask in here):
         return None
     if why.method == "shapley":
         groups = tuple((i,) for i in range(len(drivers)))
-    weights = weights_of(groups, why.method, order)
-    shift = known[0] - float(why.old or 0), known[masks[-1]] - float(why.new or 0)
+    weights = weights_of(groups, why.method, order)[:, masks]
+    shift = known[here[0]] - float(why.old or 0), known[here[-1]] - float(why.new or 0)
+    values = tuple(known[m] / factor for m in here)
+    every = len(masks) == 2 ** len(drivers)
+    steps = tuple(_steps(values, 1 << i) for i in range(len(drivers))) if every else ()
     return Mixing(
-        tuple(drivers), groups, tuple(order), tuple(known[m] / factor for m in masks),
-        tuple(tuple(row) for row in weights.tolist()), by_group,
+        tuple(drivers), tuple(bits), groups, tuple(order), tuple(masks), values,
+        tuple(tuple(row) for row in weights.tolist()), steps, by_group,
         (shift[0] / factor, shift[1] / factor),
     )  # fmt: skip
+
+
+def _masks(groups: Sequence[Sequence[int]], method: str, order: Sequence[int]) -> list[int]:
+    """Every mixture of a few drivers; of more those that the shares of the method need."""
+    count = sum(len(members) for members in groups)
+    if count <= MOST_LIVE or method == "shapley":
+        return list(range(2**count))
+    return sorted(prefix_masks(order)) if method == "sequential" else (
+        [int(m) for m in grouped_masks(groups)])  # fmt: skip
+
+
+def _steps(values: Sequence[float], bit: int) -> tuple[float | None, ...]:
+    """What one driver adds to each mixture in which it is old."""
+    return tuple(None if m & bit else values[m | bit] - v for m, v in enumerate(values))
 
 
 def _grouped(words: Sequence[str]) -> tuple[tuple[int, ...], ...]:

@@ -27,8 +27,8 @@ class Evidence:
         for one in self.found.inputs:
             factor, unit, kind = self._input_display(one.name)
             old, new = (_scaled(v, factor) for v in (one.old.value, one.new.value))
-            owner = _both(one.old.owner, one.new.owner)
-            bases = _basis(one.old, one.new), _basis(one.old, one.new, 1)
+            owner = both(one.old.owner, one.new.owner)
+            bases = basis(one.old, one.new), basis(one.old, one.new, 1)
             rows.append(
                 InputRow(
                     called(GROUPS[one.group]),
@@ -123,11 +123,12 @@ def _scaled(value: Value, factor: float) -> Value:
     return value / factor if isinstance(value, float) else value
 
 
-def _both(old: str, new: str) -> str:
+def both(old: str, new: str) -> str:
+    """Two texts, said once where they are the same."""
     return clean(old if old == new else f"{old} → {new}")
 
 
-def _basis(old: Stand, new: Stand, most: int = 0) -> str:
+def basis(old: Stand, new: Stand, most: int = 0) -> str:
     """Confidence and sources of both values, said once where they are the same."""
     before, after = _stand(old, most), _stand(new, most)
     return before if before == after else f"{before or say('unknown')} → {after or say('unknown')}"

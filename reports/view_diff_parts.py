@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from planner.diff_drivers import Driver
+from planner.diff_why import Sides
 from reports.view_grid import Kind, Tone, Value
 from reports.words import say, term
 
@@ -108,6 +110,8 @@ class Share:
     low: str
     high: str
     change: str
+    least: float
+    most: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +131,27 @@ class Mixing:
 
     Attributes:
         drivers: id, label and group of each driver; bit ``i`` of a mask is the ``i``-th.
+        bits: the inputs that each of them makes new.
         groups: positions of the drivers by group; single ones where groups play no part.
         order: positions in the order of a sequential division; empty otherwise.
-        values: the figure in every mixture in the display unit, by mask.
+        masks: the mixtures, ascending; the first is the old plan, the last the new one.
+        values: the figure in each of them in the display unit.
         weights: a row a driver: its share is the product with ``values``.
+        steps: a row a driver: what it adds to each mixture, None where it is new already. No rows
+            where only those mixtures are here that the shares need.
         by_group: the drivers are whole groups, since there are too many single ones.
         shift: what corrections (and cases of one plan alone) put between each plan as issued and
             its mixture: the first less the old figure, the last less the new one.
     """
 
     drivers: tuple[tuple[str, str, str], ...]
+    bits: tuple[tuple[str, ...], ...]
     groups: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
+    masks: tuple[int, ...]
     values: tuple[float, ...]
     weights: tuple[tuple[float, ...], ...]
+    steps: tuple[tuple[float | None, ...], ...]
     by_group: bool
     shift: tuple[float, float]
 
@@ -274,6 +285,8 @@ class DiffView:
         lines: lines crossed, the gravest first.
         bridges: divided differences: figures of the plan, then of pairs.
         corrections: what today's catalog and formulas change in a saved plan.
+        sides: both plans, from which a workbook computes its figures anew.
+        drivers: what differs, in groups.
         breaches: rules that were broken, in words.
     """
 
@@ -302,6 +315,8 @@ class DiffView:
     added: tuple[str, ...]
     removed: tuple[str, ...]
     only: tuple[tuple[str, ...], tuple[str, ...]]
+    sides: Sides
+    drivers: tuple[Driver, ...]
     breaches: tuple[str, ...] = ()
 
     @property

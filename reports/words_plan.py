@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from planner.figures import Part
-from planner.metrics import Metric
+from planner.metrics import Metric, MetricSet
 from planner.planning import Plan
 from reports.words import ENGLISH, called, language, say
 
@@ -23,10 +23,14 @@ P = TypeVar("P", bound=Part)
 
 def localised(plan: Plan) -> Plan:
     """The plan with its declarations in the language that ``reports.words`` speaks now."""
+    return replace(plan, metrics=localised_metrics(plan.metrics))
+
+
+def localised_metrics(metrics: MetricSet) -> MetricSet:
+    """The declarations alone, as ``localised``."""
     if language() == ENGLISH:
-        return plan
-    metrics = plan.metrics
-    made = replace(
+        return metrics
+    return replace(
         metrics,
         fields={name: _said(entry) for name, entry in metrics.fields.items()},
         constants={name: _said(entry) for name, entry in metrics.constants.items()},
@@ -34,7 +38,6 @@ def localised(plan: Plan) -> Plan:
         variants={name: _said(entry) for name, entry in metrics.variants.items()},
         metrics={name: _metric(m, metrics.metrics) for name, m in metrics.metrics.items()},
     )
-    return replace(plan, metrics=made)
 
 
 def _metric(metric: Metric, metrics: Mapping[str, Metric]) -> Metric:

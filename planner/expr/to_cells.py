@@ -53,7 +53,8 @@ def _compile(node: Node, ref: Ref, span: Ref) -> Argument:
                 for index, argument in enumerate(args)
             ]
             template, own = _template(node)
-            if function == "count_over" and len(cells := _separate(done[1].text)) > 1:
+            counts = function in ("count_over", "count_of")
+            if counts and len(cells := _separate(done[-1].text)) > 1:
                 # SUMPRODUCT takes a list of cells for factors; it counts within one range only.
                 return Argument("+".join(f"{cell}*1" for cell in cells), ADD)
             return Argument(fill(template, done, own), own)

@@ -155,5 +155,27 @@ def run(letters: Block, spot: Spot) -> list[str]:
     return list(letters.values())
 
 
+def own_ref(own: Mapping[str, Block], spot: Spot, outside: Ref) -> Ref:
+    """References from a row that has some figures itself and takes the others from elsewhere."""
+
+    def find(name: str) -> str:
+        return f"{pick(own[name], spot)}{{r}}" if name in own else outside(name)
+
+    return find
+
+
+def own_span(own: Mapping[str, Block], spot: Spot, outside: Ref) -> Ref:
+    """What a reduction runs over in such a row."""
+
+    def find(name: str) -> str:
+        if name not in own:
+            return outside(name)
+        letters = run(own[name], spot)
+        first, last = f"{letters[0]}{{r}}", f"{letters[-1]}{{r}}"
+        return first if first == last else f"{first}:{last}"
+
+    return find
+
+
 def _cell(sheet: str, letter: str, here: str, row: str) -> str:
     return f"{letter}{row}" if sheet == here else f"{quote(sheet)}!{letter}{row}"

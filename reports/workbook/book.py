@@ -84,7 +84,7 @@ class _Writing:
         book, plan, at = self.book, self.plan, self.at
         _front(book, plan)
         inputs = inputs_sheet(book, plan, at)
-        constants_sheet(book, plan, at, display_units(list(self.metrics.in_order())))
+        constants_sheet(book, plan.metrics, at, display_units(list(self.metrics.in_order())))
         sheets = CaseSheets(book, plan, self._catalogs(catalog), at)
         sheets.lay_out()
         variants = [VariantSheets(sheets, name) for name in self.metrics.variants]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +10,13 @@ from openpyxl.utils import get_column_letter
 
 from planner.engine import Array
 from planner.expr.check import Type
+from planner.expr.to_cells import Ref, to_cells
 from planner.inputs import Case
 from planner.metric_files import FieldEntry
+from planner.metrics import Metric
 from planner.planning import Plan
 from reports.numbers import decimals_for, excel_format
-from reports.workbook.address import Addresses
+from reports.workbook.address import Addresses, Spot, at_spot, spots
 from reports.workbook.catalog_sheets import PLACES_WIDTH, number_format
 from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import Table, TableColumn, spacer
@@ -52,6 +54,40 @@ def figure_format(values: Sequence[float]) -> str:
     least = 1 if 0 < largest < 1e4 else 0
     decimals = 0 if largest >= 1e6 else max(least, decimals_for(values))
     return excel_format("figure", decimals)
+
+
+def figure_columns(
+    metric: Metric,
+    values: Array,
+    whole: Array,
+    count: int,
+    stages: int,
+    ref: Callable[[Spot], Ref],
+    span: Callable[[Spot], Ref],
+) -> list[TableColumn]:
+    """The neighbouring columns of one figure, each with the compiled formula of its spot.
+
+    Args:
+        metric: the figure; its tree is what the cells compute.
+        values: of these rows, as the engine holds them.
+        whole: of all rows of the table, which share one number format.
+        count: rows of this block.
+        stages: pipeline stages that the table has columns for.
+        ref: the cell of a name, by spot.
+        span: the cells of a reduction, by spot.
+    """
+    shown = metric_format(np.asarray(whole, dtype=float).ravel(), metric.type)
+    unit = "" if metric.entry.choices else unit_text(metric.entry.unit)
+    return [
+        TableColumn(
+            f"{metric.name}{spot.label}", f"{metric.label}{spot.label}",
+            cell_values(at_spot(values, spot, count), metric.type), unit=unit,
+            role="note" if metric.part_of else "derived",
+            formula=to_cells(metric.tree, ref(spot), span(spot)),
+            number_format=shown, outline=1 if number else 0,
+        )
+        for number, spot in enumerate(spots(metric.type.grain, stages))
+    ]  # fmt: skip
 
 
 # Parallel sizes that a case id names only above 1, in its order.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -22,6 +21,7 @@ from reports.workbook.case_columns import (
     case_numbers,
     cell_values,
     fields_of,
+    figure_columns,
     metric_format,
     unit_text,
 )
@@ -35,7 +35,6 @@ CASES = "Cases"
 GROUPS = term("Group workings")
 STAGES = term("Stage workings")
 WORKINGS = "Check workings"
-FIRST_SPOTS = (Spot(), Spot(slot=0), Spot(0), Spot(0, 0))
 
 
 class CaseSheets:
@@ -240,20 +239,10 @@ class CaseSheets:
     def _block(self, metric: Metric, sheet: str) -> list[TableColumn]:
         """The neighbouring columns of a figure that is finer than a case."""
         values = self.plan.columns[metric.name]
-        shown = metric_format(np.asarray(values, dtype=float).ravel(), metric.type)
-        return [
-            TableColumn(
-                f"{metric.name}{spot.label}", f"{metric.label}{spot.label}",
-                cell_values(at_spot(values, spot, self.count), metric.type),
-                unit=unit_text(metric.entry.unit),
-                role="note" if metric.part_of else "derived",
-                formula=to_cells(
-                    metric.tree, self.at.ref(sheet, spot), self.at.span(sheet, spot)
-                ),
-                number_format=shown, outline=0 if spot in FIRST_SPOTS else 1,
-            )
-            for spot in spots(metric.type.grain, self.at.stages)
-        ]  # fmt: skip
+        return figure_columns(
+            metric, values, values, self.count, self.at.stages,
+            lambda spot: self.at.ref(sheet, spot), lambda spot: self.at.span(sheet, spot),
+        )  # fmt: skip
 
     def _slot_facts(self, name: str, entry: FieldEntry) -> list[TableColumn]:
         source = self.catalogs["groups"].span(name)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from planner.saved import product_version
-from reports.view_diff_parts import MARK_WORDS, Bridge, DiffBook, DiffCase, DiffView, InputRow
+from reports.view_diff_parts import MARK_WORDS, DiffBook, DiffCase, DiffView, InputRow
 from reports.words import say, term
 from reports.workbook import styles
-from reports.workbook.diff_bridge import Live, bridge_sheet
+from reports.workbook.diff_bridge import bridge_sheet
 from reports.workbook.diff_figures import (
     LIGHTS,
     Figures,
@@ -19,7 +19,9 @@ from reports.workbook.diff_figures import (
     mark_rules,
     number_format,
 )
-from reports.workbook.diff_mixtures import mixtures_sheet
+from reports.workbook.diff_live import MIXTURES, PLANS, WORKINGS, Live, Mixed
+from reports.workbook.diff_mixtures import Placed, mixtures_sheet
+from reports.workbook.inputs_sheet import CONSTANTS
 from reports.workbook.rows_text import decoded
 from reports.workbook.tables import (
     FIRST,
@@ -32,7 +34,7 @@ from reports.workbook.tables import (
 )
 from reports.workbook.word_rules import word_rules
 
-COVER, MIXTURES = "Cover", "Mixtures"
+COVER = "Cover"
 _CASES = 20
 """Cases whose every figure stands on a sheet; all of them stand on Cases."""
 
@@ -67,10 +69,20 @@ class _Step:
         view = self.view
         explained = {b.pair for b in view.bridges if b.pair is not None}
         shown = [c for c in view.cases if c.pair in explained][:_CASES] or list(view.cases[:1])
-        figures = figures_sheet(self.book, f"Figures{self.mark}", view, shown)
+        live = Live(view, self.mark)
+        live.choose([b for b in view.bridges if b.pair in {None, *(c.pair for c in shown)}])
+        live.write(self.book)
+        figures = figures_sheet(
+            self.book, f"Figures{self.mark}", view, shown,
+            lambda pair, row: live.figure(pair, row.name, (row.old_raw, row.new_raw)),
+        )  # fmt: skip
         known = [b for b in view.bridges if (b.pair, b.metric) in figures.rows]
-        live = self._mixtures(known, figures)
-        checks = bridge_sheet(self.book, f"Bridge{self.mark}", known, figures, live)
+        placed = {one.pair: self._mixtures(one, live, figures) for one in live.sets}
+        changed = live.inputs.changed if live.inputs else ""
+        checks = bridge_sheet(self.book, f"Bridge{self.mark}", known, figures, placed, changed)
+        if live.inputs:  # written first, since everything points there; read behind the bridge
+            titles = self.book.workbook.sheetnames
+            self.book.workbook.move_sheet(live.inputs.sheet, len(titles))
         if len(view.cases) > 1:
             cases_sheet(self.book, f"Cases{self.mark}", view)
         self._lines()
@@ -78,16 +90,12 @@ class _Step:
         self._evidence()
         return checks
 
-    def _mixtures(self, bridges: Sequence[Bridge], figures: Figures) -> Live:
-        """A sheet of mixtures for each pair, and for the plan, whose change is divided here."""
-        live: Live = {}
-        pairs = dict.fromkeys(b.pair for b in bridges if b.mixing is not None)
-        for number, pair in enumerate(pairs, 1):
-            mine = [b for b in bridges if b.pair == pair and b.mixing is not None]
-            ends = {b.metric: figures.ends((pair, b.metric)) for b in mine}
-            name = f"{MIXTURES}{self.mark}" + (f".{number}" if len(pairs) > 1 else "")
-            live[pair] = mixtures_sheet(self.book, name, mine, ends)
-        return live
+    def _mixtures(self, one: Mixed, live: Live, figures: Figures) -> Placed:
+        """The sheet of mixtures of a pair, or of the plan, whose change is divided here."""
+        ends = {b.metric: figures.ends((one.pair, b.metric)) for b in one.bridges}
+        formulas = {b.metric: live.mixture(one, b.metric) for b in one.bridges}
+        formulas = {metric: formula for metric, formula in formulas.items() if formula}
+        return mixtures_sheet(self.book, one.sheet, one.bridges, ends, formulas)
 
     def _table(
         self, name: str, answers: str, heads: Sequence[str], rows: Iterable[Sequence[str]],
@@ -181,8 +189,9 @@ def _input(row: InputRow) -> tuple[str, ...]:
 def _order(book: Book) -> None:
     """Workings stand behind what people read."""
     workbook = book.workbook
-    for title in [t for t in workbook.sheetnames if t.startswith(MIXTURES)]:
-        workbook.move_sheet(title, len(workbook.sheetnames))
+    for start in (PLANS, MIXTURES, WORKINGS, CONSTANTS):
+        for title in [t for t in workbook.sheetnames if t.startswith(start)]:
+            workbook.move_sheet(title, len(workbook.sheetnames))
 
 
 def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
@@ -207,7 +216,7 @@ def _cover(book: Book, diff: DiffBook, checks: Sequence[str]) -> None:
     ws[f"A{row}"].font = styles.font("muted")
     if checks:
         word_rules(ws, f"B{row}:B{row}", LIGHTS)
-        tests = ",".join(f'{check}="ok"' for check in checks)
+        tests = ",".join(f'{check}<>"gap"' for check in checks)
         book.formula(ws, f"B{row}", f'IF(AND({tests}),"all of them","one does not")', "all of them")
     else:
         book.text(ws, f"B{row}", say("no change is divided"))

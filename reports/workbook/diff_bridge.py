@@ -6,26 +6,33 @@ that old figure and shares give the new one. It holds for any legitimate edit of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from openpyxl.chart import BarChart, Reference
 from openpyxl.chart.shapes import GraphicalProperties
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.expr.to_cells import word_text
 from reports import palette
 from reports.numbers import excel_format
-from reports.view_diff_parts import Bridge, ShareGroup
+from reports.view_diff_parts import Bridge, Share, ShareGroup
 from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.book_charts import calm
 from reports.workbook.diff_figures import Figures, cell, heads
-from reports.workbook.diff_mixtures import Placed
+from reports.workbook.diff_mixtures import NOT_DIVIDED, Placed
 from reports.workbook.rows_text import fitting
 from reports.workbook.tables import FIRST, Book, quote
 from reports.workbook.word_rules import word_rule
 
-_HEADS = (term("Step"), term("Amount"), term("Least"), term("Most"), term("What changed"))
+_HEADS = (
+    term("Step"),
+    term("Amount"),
+    term("Least"),
+    term("Most"),
+    term("What changed, as compared"),
+)
 _UNITS = ("", "", term("over the orders"), term("over the orders"), "")
 _WIDTHS = (38, 18, 18, 18, 56)
 _CHART_ROWS = 17
@@ -35,16 +42,29 @@ _CHART = (
 )  # fmt: skip
 """Columns of the rows behind a chart, A to I."""
 
-Live = dict[int | None, Placed]
+PlacedSets = Mapping[int | None, Placed]
 """Placed mixtures by pair; None is the whole plan."""
 
 
 def bridge_sheet(
-    book: Book, name: str, bridges: Sequence[Bridge], figures: Figures, live: Live
+    book: Book,
+    name: str,
+    bridges: Sequence[Bridge],
+    figures: Figures,
+    placed: PlacedSets,
+    changed: str,
 ) -> list[str]:
-    """Write the bridges one below the other; gives the cells of their checks."""
+    """Write the bridges one below the other; gives the cells of their checks.
+
+    ``changed``: cells that say of each input whether it was edited; empty where nothing is live.
+    """
     ws = book.sheet(name, "Bridge", "Why has each figure moved?", "front")
     heads(book, ws, _HEADS, _UNITS, _WIDTHS)
+    if changed:
+        words = say(" cells of inputs were edited here; words in grey are those of the comparison")
+        book.formula(ws, "A4", f'IF(SUMPRODUCT({changed}*1)=0,"",SUMPRODUCT({changed}*1)&'
+                     f"{word_text(words)})", "")  # fmt: skip
+        ws["A4"].font = styles.font("warn")
     ws.freeze_panes = f"B{FIRST}"
     for letter in "FGHI":  # rows behind the charts
         ws.column_dimensions[letter].width = 15
@@ -58,7 +78,7 @@ def bridge_sheet(
             styles.sentence(ws[f"A{row + 1}"])
             row += 3
             continue
-        writing = _Bridge(book, ws, bridge, figures, live.get(bridge.pair))
+        writing = _Bridge(book, ws, bridge, figures, placed.get(bridge.pair))
         row, check = writing.write(row + 1)
         checks.append(f"{quote(name)}!{check}")
         ws.row_breaks.append(Break(id=row))
@@ -73,6 +93,8 @@ class _Bridge:
     ) -> None:
         self.book, self.ws, self.bridge, self.figures = book, ws, bridge, figures
         self.placed = placed if bridge.mixing is not None else None
+        by_group = self.placed is None or self.placed.mixing.by_group
+        self.single = None if by_group else self.placed
         ends = (bridge.old_raw, bridge.new_raw)
         self.old, self.new = (v if isinstance(v, float) else 0.0 for v in ends)
         share = bridge.kind == "share"
@@ -111,9 +133,7 @@ class _Bridge:
         for place, share in zip(rows, group.shares, strict=True):
             self.book.text(self.ws, f"A{place}", f"   {share.label}")
             self._amount(place, share.id, share.raw)
-            for letter, text in (("C", share.low), ("D", share.high)):
-                self.book.text(self.ws, f"{letter}{place}", text)
-                styles.body(self.ws[f"{letter}{place}"], "note", "General", False)
+            self._range(place, share)
             self.book.text(self.ws, f"E{place}", share.change)
             styles.body(self.ws[f"E{place}"], "note", "General", True)
         self.book.text(self.ws, f"A{row}", group.label)
@@ -122,6 +142,19 @@ class _Bridge:
         self.ws[f"B{row}"].font = styles.font(bold=True)
         self.steps.append((row, group.label, group.raw))
         return row + 1 + len(group.shares)
+
+    def _range(self, row: int, share: Share) -> None:
+        """What a driver adds at least and at most; the engine's where its mixtures are not here."""
+        for letter, function, text, raw in (
+            ("C", "MIN", share.low, share.least), ("D", "MAX", share.high, share.most),
+        ):  # fmt: skip
+            formula = self.single.reach(share.id, self.bridge.metric, function) if (
+                self.single) else ""  # fmt: skip
+            if formula:
+                self.book.formula(self.ws, f"{letter}{row}", formula, raw)
+            else:
+                self.book.text(self.ws, f"{letter}{row}", text)
+            styles.body(self.ws[f"{letter}{row}"], "note", self.shown, False)
 
     def _put(self, row: int, formula: str, raw: float) -> None:
         """A share as a formula; one that the engine divided stands as it came."""
@@ -132,34 +165,54 @@ class _Bridge:
             cell(self.book, self.ws, f"B{row}", raw, self.moved, "catalog")
 
     def _amount(self, row: int, driver: str, raw: float) -> None:
-        single = self.placed is not None and not self.placed.mixing.by_group
-        share = self.placed.share(driver, self.bridge.metric) if single and self.placed else ""
-        self._put(row, share, raw)
+        self._put(row, self.single.share(driver, self.bridge.metric) if self.single else "", raw)
 
     def _group_formula(self, group: ShareGroup, rows: range) -> str:
         if self.placed is not None and self.placed.mixing.by_group:
             return self.placed.share(group.id, self.bridge.metric)
-        return f"SUM(B{rows[0]}:B{rows[-1]})" if len(rows) else ""
+        if not len(rows):
+            return ""
+        cells = f"B{rows[0]}:B{rows[-1]}"
+        return f"IF(COUNT({cells})={len(rows)},SUM({cells}),{word_text(NOT_DIVIDED)})"
 
     def _check(self, row: int, first: int, last: int) -> None:
         steps = "+".join(f"B{r}" for r, _, _ in self.steps[1:-1]) or "0"
         gap = f"B{first}+{steps}-B{last}"
         size = f"MAX(ABS(B{first}),ABS(B{last}),1E-300)"
         self.book.text(self.ws, f"A{row}", say("Check: old and all steps give new"))
-        self.book.formula(self.ws, f"B{row}", f'IF(ABS({gap})<=1E-9*{size},"ok","gap")', "ok")
+        every = [f"B{r}" for r, _, _ in self.steps]
+        self.book.formula(
+            self.ws, f"B{row}",
+            f'IF(COUNT({",".join(every)})<{len(every)},"not divided",'
+            f'IF(ABS({gap})<=1E-9*{size},"ok","gap"))', "ok",
+        )  # fmt: skip
         styles.body(self.ws[f"B{row}"], "check", "General", False)
         ref = f"B{row}"
-        for word, role in (("ok", "good"), ("gap", "bad")):
+        for word, role in (("ok", "good"), ("gap", "bad"), (term("not divided"), "warn")):
             self.ws.conditional_formatting.add(
                 ref, word_rule(ref, word, font=styles.font(role, bold=True))
             )
+        if self.placed is not None:
+            self._missing(row, self.placed)
+
+    def _missing(self, row: int, placed: Placed) -> None:
+        """How many mixtures give no figure, after an edit: then there is no share either."""
+        found = placed.missing(self.bridge.metric)
+        words = say(" mixtures give no figure; no share is made from that")
+        self.book.formula(self.ws, f"C{row}", f'IF({found}=0,"",{found}&{word_text(words)})', "")
+        self.ws[f"C{row}"].font = styles.font("warn")
 
     def _notes(self, row: int) -> None:
         words = f"{self.bridge.method}; {self.bridge.footing}."
         if self.placed is None:
-            words += say(" The shares are those of the engine.")
-        elif self.placed.mixing.by_group:
-            words += say(" Groups are divided here, their drivers by the engine.")
+            words += say(" The shares are those of the engine, as compared.")
+        else:
+            if self.bridge.metric in self.placed.live:
+                words += say(" Every mixture is computed here, from the inputs of both plans.")
+            else:
+                words += say(" The mixtures are the engine's: an edit of an input moves none.")
+            if self.placed.mixing.by_group:
+                words += say(" Groups are divided here, their drivers by the engine, as compared.")
         self.book.text(self.ws, f"A{row}", f"{words} {self.bridge.note}".strip())
         styles.sentence(self.ws[f"A{row}"])
 
@@ -187,7 +240,8 @@ class _Bridge:
         end = step in (self.steps[0], self.steps[-1])
         start, stop = (0.0, amount) if end else (level, level + amount)
         rises = stop >= start
-        whole, moved = (f"B{source}", "0") if end else ("0", f"B{source}")
+        # What is not divided is a word, of which N makes 0: no bar is drawn from it.
+        whole, moved = (f"N(B{source})", "0") if end else ("0", f"N(B{source})")
         above = max(0.0, stop) - max(0.0, start)
         below = min(0.0, start) - min(0.0, stop)
         values = (
@@ -203,7 +257,7 @@ class _Bridge:
             whole,
             f"IF({moved}>0,MAX(0,{i})-MAX(0,{h}),0)", f"IF({moved}>0,MIN(0,{h})-MIN(0,{i}),0)",
             f"IF({moved}<0,MAX(0,{h})-MAX(0,{i}),0)", f"IF({moved}<0,MIN(0,{i})-MIN(0,{h}),0)",
-            "0" if end else f"I{row - 1}", f"B{source}" if end else f"{h}+B{source}",
+            "0" if end else f"I{row - 1}", whole if end else f"{h}+{moved}",
         )  # fmt: skip
         self.book.formula(self.ws, f"A{row}", f"A{source}", label)
         for letter, formula, value in zip("BCDEFGHI", formulas, values, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from openpyxl.worksheet.worksheet import Worksheet
@@ -34,9 +34,12 @@ _HEADS = (
     term("Change"),
     term("Change"),
     term("Mark"),
+    term("Values from"),
 )
-_UNITS = ("", "", "", "", "", "", term("new less old"), term("% of old"), "")
-_WIDTHS = (44, 40, 20, 9, 14, 14, 14, 11, 11)
+_UNITS = ("", "", "", "", "", "", term("new less old"), term("% of old"), "", "")
+_WIDTHS = (44, 40, 20, 9, 14, 14, 14, 11, 11, 11)
+_FROM = (term("engine"), term("inputs"))
+"""Where both values of a row come from: as compared, or from the cells of the inputs."""
 _NONE = numbers.NOT_APPLICABLE
 
 Key = tuple[int | None, str]
@@ -56,7 +59,13 @@ class Figures:
         return f"{quote(self.sheet)}!$E${row}", f"{quote(self.sheet)}!$F${row}"
 
 
-def figures_sheet(book: Book, name: str, view: DiffView, cases: Sequence[DiffCase]) -> Figures:
+Linked = Callable[[int | None, DiffRow], Sequence[str]]
+"""The formulas of the old and the new value of a row; none where the engine's stand."""
+
+
+def figures_sheet(
+    book: Book, name: str, view: DiffView, cases: Sequence[DiffCase], linked: Linked
+) -> Figures:
     """Every figure of the whole plan and of some cases."""
     answers = term("What has changed, by how much, and is it better?")
     ws = book.sheet(name, "Figures", answers, "front")
@@ -67,10 +76,10 @@ def figures_sheet(book: Book, name: str, view: DiffView, cases: Sequence[DiffCas
     lines += [(c.pair, c.label, row) for c in cases for row in c.rows]  # type: ignore[misc]
     for number, (pair, label, row) in enumerate(lines, FIRST):
         rows[pair, row.name] = number
-        _figure(book, ws, number, label, row)
+        _figure(book, ws, number, (label, row), linked(pair, row))
     last = FIRST + max(len(lines), 1) - 1
     ws.freeze_panes = f"C{FIRST}"
-    ws.auto_filter.ref = f"A{UNIT}:I{last}"
+    ws.auto_filter.ref = f"A{UNIT}:J{last}"
     mark_rules(ws, f"I{FIRST}:I{last}", f"I{FIRST}")
     words = {v for _, _, row in lines for v in (row.old_raw, row.new_raw) if isinstance(v, str)}
     for letter in "EF":
@@ -117,15 +126,25 @@ def _word(value: Value) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def _figure(book: Book, ws: Worksheet, row: int, label: str, figure: DiffRow) -> None:
+def _figure(
+    book: Book, ws: Worksheet, row: int, shown_row: tuple[str, DiffRow], linked: Sequence[str]
+) -> None:
+    label, figure = shown_row
     for letter, text in zip("ABC", (label, figure.label, figure.unit), strict=True):
         book.text(ws, f"{letter}{row}", text)
         styles.body(ws[f"{letter}{row}"], "key", "General", True)
     book.text(ws, f"D{row}", _better(figure))
     styles.body(ws[f"D{row}"], "note", "General", True)
     shown = number_format(figure.kind, figure.decimals)
-    cell(book, ws, f"E{row}", figure.old_raw, shown, "catalog")
-    cell(book, ws, f"F{row}", figure.new_raw, shown, "catalog")
+    values = figure.old_raw, figure.new_raw
+    for letter, value, formula in zip("EF", values, linked or ("", ""), strict=True):
+        if formula:
+            book.formula(ws, f"{letter}{row}", formula, _scalar(value))
+            styles.body(ws[f"{letter}{row}"], "derived", shown, False)
+        else:
+            cell(book, ws, f"{letter}{row}", value, shown, "catalog")
+    book.text(ws, f"J{row}", say(_FROM[bool(linked)]))
+    styles.body(ws[f"J{row}"], "note", "General", True)
     changes(book, ws, row, figure)
 
 

@@ -1,8 +1,8 @@
 """The sheet of mixtures: a row a mixture, the weights of every driver as formulas of its bits.
 
-A share is the product of a column of weights with a column of figures, so that the division is
-live: who changes a figure sees every share follow. Figures between the plans come from the engine;
-the first and the last row are the two plans, linked to the sheet of figures.
+A share is the product of a column of weights with a column of figures. The figures of a live bridge
+are those of the workings, so that every share follows an edited input; those of another bridge come
+from the engine, with the first and the last row linked to the sheet of figures.
 """
 
 from __future__ import annotations
@@ -12,61 +12,107 @@ from dataclasses import dataclass, replace
 
 from openpyxl.utils import get_column_letter
 
+from planner.expr.to_cells import word_text
+from reports import numbers
 from reports.numbers import excel_format
 from reports.view_diff_parts import Bridge, Mixing
 from reports.words import say, term
 from reports.workbook.tables import FIRST, UNIT, Book, Table, TableColumn, spacer
+from reports.workbook.word_rules import unknown_rule
 
 _SHARE = "0.0000;-0.0000;0"
 
 Ends = Mapping[str, tuple[str, str]]
 """By metric: the cells of the old and of the new figure."""
 
+NOT_DIVIDED = numbers.NOT_APPLICABLE
+"""A share where a mixture gives no figure: no number is made from that."""
+
 
 @dataclass(frozen=True)
 class Placed:
-    """A placed sheet of mixtures."""
+    """A placed sheet of mixtures; ``live`` are the metrics that are computed from the inputs."""
 
     table: Table
     mixing: Mixing
+    live: frozenset[str]
 
     def share(self, driver: str, metric: str) -> str:
         """The formula of the share of one driver; empty where it takes no part."""
-        ids = [one for one, _, _ in self.mixing.drivers]
-        if driver not in ids:
+        place = self._place(driver)
+        if place is None:
             return ""
-        weight = self.table.span(f"weight {ids.index(driver)}")
-        return f"SUMPRODUCT({weight},{self.table.span(metric)})"
+        weight = self.table.span(f"weight {place}")
+        return self._known(metric, f"SUMPRODUCT({weight},{self.table.span(metric)})")
+
+    def reach(self, driver: str, metric: str, function: str) -> str:
+        """The least (``MIN``) or most (``MAX``) that a driver adds.
+
+        Empty where not every mixture is here, or the driver has no part.
+        """
+        place = self._place(driver)
+        if place is None or not self.mixing.steps:
+            return ""
+        return self._known(metric, f"{function}({self.table.span(f'step {metric} {place}')})")
+
+    def missing(self, metric: str) -> str:
+        """The formula of how many mixtures give no figure."""
+        return f"{self.table.count}-COUNT({self.table.span(metric)})"
+
+    def _known(self, metric: str, formula: str) -> str:
+        every = f"COUNT({self.table.span(metric)})={self.table.count}"
+        return f"IF({every},{formula},{word_text(NOT_DIVIDED)})"
+
+    def _place(self, driver: str) -> int | None:
+        ids = [one for one, _, _ in self.mixing.drivers]
+        return ids.index(driver) if driver in ids else None
 
 
-def mixtures_sheet(book: Book, name: str, bridges: Sequence[Bridge], ends: Ends) -> Placed:
+def mixtures_sheet(
+    book: Book, name: str, bridges: Sequence[Bridge], ends: Ends, live: Mapping[str, str]
+) -> Placed:
     """Write the mixtures that the bridges of one pair, or of the plan, share.
 
-    ``bridges`` have the same drivers, and a ``mixing`` each.
+    Args:
+        book: the book.
+        name: the sheet.
+        bridges: they have the same drivers, and a ``mixing`` each.
+        ends: where the figures of both plans stand, for bridges that are not live.
+        live: by metric the formula of the figure of a mixture.
     """
     mixings = {b.metric: b.mixing for b in bridges if b.mixing is not None}
     first = next(iter(mixings.values()))
     count = len(first.values)
-    numbers = [float(n) for n in range(count)]
-    mask = TableColumn("#mask", "Mixture", numbers, role="key", number_format="0", width=9)
-    columns = [mask, *_bits(first, count), spacer(), *_weights(first), spacer()]
-    columns += [
-        TableColumn(
-            b.metric, b.label, list(mixings[b.metric].values), unit=b.unit, role="catalog",
-            number_format=excel_format("figure", b.decimals), width=16,
-        )
-        for b in bridges
-    ]  # fmt: skip
+    masks = [float(mask) for mask in first.masks]
+    mask = TableColumn("#mask", "Mixture", masks, role="key", number_format="0", width=9)
+    columns = [mask, *_bits(first), spacer(), *_weights(first), spacer()]
+    letters = {}
+    for b in bridges:
+        letters[b.metric] = get_column_letter(len(columns) + 1)
+        columns.append(
+            TableColumn(
+                b.metric, b.label, list(mixings[b.metric].values), unit=b.unit,
+                role="derived" if b.metric in live else "catalog", formula=live.get(b.metric),
+                number_format=_format(b), width=16,
+                group=term("Computed here") if b.metric in live else term("By the engine"),
+            )
+        )  # fmt: skip
+    columns.append(spacer())
+    for b in bridges:
+        columns += _steps(b, mixings[b.metric], letters[b.metric])
     answers = term(
         "What is the figure with some inputs new and the others old? Row 0 is the old plan."
     )
     ws = book.sheet(name, say(f"Mixtures, {bridges[0].case}"), answers, "calculation")
-    pieces = [_rows(columns, mixings, ends, start, stop) for start, stop in _runs(count)]
+    linked = {metric: cells for metric, cells in ends.items() if metric not in live}
+    pieces = [_rows(columns, mixings, linked, start, stop) for start, stop in _runs(count)]
     table = book.table(ws, pieces[0], 1, 1)
     for (start, stop), piece in zip(_runs(count)[1:], pieces[1:], strict=True):
         book.add_rows(name, piece, FIRST + start, stop - start)
-    ws.auto_filter.ref = f"A{UNIT}:{get_column_letter(len(columns))}{FIRST + count - 1}"
-    return Placed(replace(table, count=count), first)
+    last = f"{get_column_letter(len(columns))}{FIRST + count - 1}"
+    ws.auto_filter.ref = f"A{UNIT}:{last}"
+    unknown_rule(ws, f"A{FIRST}:{last}", f"A{FIRST}")
+    return Placed(replace(table, count=count), first, frozenset(live))
 
 
 def _runs(count: int) -> list[tuple[int, int]]:
@@ -95,14 +141,39 @@ def _part(
     return replace(part, formula=formula, role="linked")
 
 
-def _bits(mixing: Mixing, count: int) -> list[TableColumn]:
+def _bits(mixing: Mixing) -> list[TableColumn]:
     return [
         TableColumn(
-            f"bit {i}", label, [float(n >> i & 1) for n in range(count)], unit=term("1 is new"),
+            f"bit {i}", label, [float(m >> i & 1) for m in mixing.masks], unit=term("1 is new"),
             formula=f"MOD(INT($A{{r}}/{2**i}),2)", number_format="0", width=12,
         )
         for i, (_, label, _) in enumerate(mixing.drivers)
     ]  # fmt: skip
+
+
+def _steps(bridge: Bridge, mixing: Mixing, letter: str) -> list[TableColumn]:
+    """What each driver adds to each mixture in which it is old; the range of a share is of these.
+
+    The mixture with the driver new stands as many rows below as its bit says.
+    """
+    return [
+        TableColumn(
+            f"step {bridge.metric} {i}", label, ["" if v is None else v for v in mixing.steps[i]],
+            unit=bridge.unit, number_format=_format(bridge), width=14, outline=1,
+            formula=f'IF({_bit(i)}=1,"",{letter}{{r+{2**i}}}-{letter}{{r}})',
+            group="" if i else say(f"{bridge.label}: what a driver adds"),
+        )
+        for i, (_, label, _) in enumerate(mixing.drivers if mixing.steps else ())
+    ]  # fmt: skip
+
+
+def _format(bridge: Bridge) -> str:
+    return excel_format("figure", bridge.decimals)
+
+
+def bit_cell(driver: int, row: str) -> str:
+    """The cell of the sheet of mixtures that says whether a driver is new in a row."""
+    return f"${get_column_letter(2 + driver)}{row}"
 
 
 def _weights(mixing: Mixing) -> list[TableColumn]:
@@ -137,7 +208,7 @@ def _weight(mixing: Mixing, driver: int) -> str:
 
 
 def _bit(driver: int) -> str:
-    return f"${get_column_letter(2 + driver)}{{r}}"
+    return bit_cell(driver, "{r}")
 
 
 def _sum(members: Sequence[int]) -> str:

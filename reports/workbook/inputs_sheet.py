@@ -10,12 +10,13 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from planner.engine import by_input
 from planner.inputs import Origin
 from planner.metric_files import OWN, FieldEntry, VariantEntry
+from planner.metrics import MetricSet
 from planner.planning import Plan, Value
 from reports.words import called, say
 from reports.workbook.address import Addresses
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import Role
-from reports.workbook.tables import FIRST, Book, Table, TableColumn
+from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote
 
 INPUTS, CONSTANTS = "Inputs", "Constants"
 STAGE_ROOM = "stage columns"  # no name of the formula language
@@ -88,15 +89,17 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
     return table
 
 
-def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, float]) -> Table:
+def constants_sheet(
+    book: Book, metrics: MetricSet, at: Addresses, units: Mapping[str, float], name: str = CONSTANTS
+) -> Table:
     """Constants of the formulas and factors of the display units; nobody should change these."""
     ws = book.sheet(
-        CONSTANTS, "Constants",
+        name, "Constants",
         "Which fixed numbers do formulas use, and how many base units has a display unit?", "back",
     )  # fmt: skip
     rows = [
-        _Row(name, called(name.replace("_", " ")), float(c.value), c.unit, c.meaning)
-        for name, c in plan.metrics.constants.items()
+        _Row(word, called(word.replace("_", " ")), float(c.value), c.unit, c.meaning)
+        for word, c in metrics.constants.items()
     ]
     rows += [
         _Row(
@@ -119,7 +122,7 @@ def constants_sheet(book: Book, plan: Plan, at: Addresses, units: Mapping[str, f
         ),
     ]
     table = book.table(ws, columns, len(rows), 1)
-    _place(book, rows, CONSTANTS, at, named=False)
+    _place(book, rows, name, at, named=False)
     return table
 
 
@@ -137,7 +140,7 @@ def _place(book: Book, rows: Sequence[_Row], sheet: str, at: Addresses, named: b
     for number, row in enumerate(rows, FIRST):
         # A rung is no name of the formula language: a metric may be called so.
         key = f"#{row.key}" if row.rung else row.key
-        at.fixed[key] = f"{sheet}!$C${number}"
+        at.fixed[key] = f"{quote(sheet)}!$C${number}"
         if row.rung:
             at.fixed[f"{key} issued"] = f"{sheet}!$L${number}"
         if named:
@@ -158,15 +161,18 @@ def _reason(plan: Plan, origin: Origin) -> str:
 def _rule(row: _Row) -> DataValidation | None:
     if row.rung:
         return _rung_rule(row)
-    if row.entry is None:
-        return None
-    if row.entry.words:
-        return DataValidation("list", formula1=f'"{",".join(row.entry.words)}"')
-    if row.entry.kind == "flag":
+    return entry_rule(row.entry) if row.entry else None
+
+
+def entry_rule(entry: FieldEntry) -> DataValidation | None:
+    """What an input takes, by its declaration."""
+    if entry.words:
+        return DataValidation("list", formula1=f'"{",".join(entry.words)}"')
+    if entry.kind == "flag":
         return DataValidation("list", formula1='"TRUE,FALSE"')
-    if row.entry.range is None:
+    if entry.range is None:
         return None
-    low, high = row.entry.range
+    low, high = entry.range
     return DataValidation(
         "decimal", operator="between", formula1=f"{low:g}", formula2=f"{high:.0f}"
     )

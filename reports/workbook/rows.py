@@ -35,7 +35,7 @@ BLOCK_ROWS = 256
 
 _VALUE = "\1"
 # Characters that no escaped text holds stand for "row number plus this offset".
-_OFFSET_MARKS = "\0\2\3\4\5\6\7\x08\x0b\x0c\x0e\x0f"
+_OFFSET_MARKS = "\0\2\3\4\5\6\7\x08\x0b\x0c" + "".join(map(chr, range(0x0E, 0x20)))
 _ROW_FIELD = pattern(r"\{r([+-]\d+)?\}")
 
 Kind = Literal["formula", "input", "text"]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from copy import copy
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec
+from weakref import WeakKeyDictionary
 
+from openpyxl import Workbook
 from openpyxl.cell import Cell
 from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 from openpyxl.worksheet.hyperlink import Hyperlink
@@ -18,6 +23,7 @@ __all__ = [
     "font",
     "heading",
     "link",
+    "plain",
     "rule_fill",
     "sentence",
     "title",
@@ -42,6 +48,35 @@ TAB = {
 }  # fmt: skip
 
 
+P = ParamSpec("P")
+Look = Callable[Concatenate[Cell, P], None]
+
+_LOOKS: WeakKeyDictionary[Workbook, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def _remembered(look: Look[P]) -> Look[P]:
+    """A look that each book makes once: openpyxl hashes every part of every cell's style anew.
+
+    A look follows from its arguments, from how the cell looked before, and from whether the cell
+    stands in the first column.
+    """
+
+    @wraps(look)
+    def put(cell: Cell, /, *args: P.args, **named: P.kwargs) -> None:
+        styled: Any = cell
+        known = _LOOKS.setdefault(styled.parent.parent, {})
+        how = tuple(sorted(named.items()))
+        before = styled._style.tobytes() if styled._style else b""
+        key = look.__name__, args, how, before, styled.column > 1
+        if key in known:
+            styled._style = copy(known[key])
+        else:
+            look(cell, *args, **named)
+            known[key] = copy(styled._style)
+
+    return put
+
+
 def font(role: str = "ink", **how: Any) -> Font:
     """The one font of the book in the colour of a role."""
     return Font(name=FONT, size=how.pop("size", 10), color=argb(role), **how)
@@ -53,8 +88,14 @@ def fill(role: str) -> PatternFill:
 
 
 def rule_fill(role: str) -> PatternFill:
-    """The fill of a conditional format."""
-    return PatternFill(bgColor=argb(f"{role}-surface"))
+    """The fill of a conditional format; ``page`` takes a fill away."""
+    return PatternFill(bgColor=argb(role if role == "page" else f"{role}-surface"))
+
+
+@_remembered
+def plain(cell: Cell) -> None:
+    """The font of the book, and nothing else."""
+    cell.font = font()
 
 
 def title(cell: Cell) -> None:
@@ -62,6 +103,7 @@ def title(cell: Cell) -> None:
     cell.font = font(size=16, bold=True)
 
 
+@_remembered
 def sentence(cell: Cell) -> None:
     """The sentence under a title."""
     cell.font = font("muted")
@@ -74,6 +116,7 @@ def link(cell: Cell, target: str) -> None:
     cell.font = font("accent", underline="single")
 
 
+@_remembered
 def heading(cell: Cell, role: Role) -> None:
     """A column heading with the line of its group."""
     cell.font = font(bold=True)
@@ -82,6 +125,7 @@ def heading(cell: Cell, role: Role) -> None:
     cell.border = Border(top=Side("medium", color=argb(_GROUP_LINE[role])))
 
 
+@_remembered
 def unit(cell: Cell, role: Role) -> None:
     """The unit under a heading."""
     cell.font = font("muted", italic=True)
@@ -90,6 +134,7 @@ def unit(cell: Cell, role: Role) -> None:
     cell.border = Border(bottom=Side("thin", color=argb("line")))
 
 
+@_remembered
 def body(cell: Cell, role: Role, number_format: str, text: bool, wrap: bool = False) -> None:
     """A body cell; only cells that a person may change carry the input look."""
     cell.font = font(_INK[role])

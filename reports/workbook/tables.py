@@ -146,14 +146,14 @@ class Book:
         cell = ws[ref]
         cell.value = coded(fitting(text))
         cell.data_type = "s"
-        cell.font = styles.font()
+        styles.plain(cell)
         if text.lstrip().startswith(tuple("=+-@{")):
             cell.quotePrefix = True
 
     def formula(self, ws: Worksheet, ref: str, formula: str, value: Scalar) -> None:
         """A formula cell with its value."""
         ws[ref] = f"={formula}"
-        ws[ref].font = styles.font()
+        styles.plain(ws[ref])
         self.values.setdefault(ws.title, {})[ref] = value
 
     def name(self, name: str, target: str) -> None:

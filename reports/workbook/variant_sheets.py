@@ -6,15 +6,16 @@ import numpy as np
 from openpyxl.utils import get_column_letter
 
 from planner.engine import Array, by_input
-from planner.expr.to_cells import Ref, to_cells, word_text
+from planner.expr.to_cells import word_text
 from planner.metric_files import OWN
 from planner.metrics import Metric
 from planner.units import parse_unit
 from reports.words import say
-from reports.workbook.address import Block, SheetNames, Spot, at_spot, block, pick, run, spots
+from reports.workbook.address import Block, SheetNames, Spot, block, own_ref, own_span
 from reports.workbook.case_columns import (
     case_numbers,
     cell_values,
+    figure_columns,
     figure_format,
     metric_format,
 )
@@ -149,43 +150,11 @@ class VariantSheets:
         return values[..., start : start + self.cases] if values.ndim else values
 
     def _metric(self, metric: Metric, rung: int, parent: str) -> list[TableColumn]:
-        values = self._values(metric, rung)
-        whole = self._all(metric).astype(float).ravel()
-        shown = metric_format(whole, metric.type)
-        unit = "" if metric.entry.unit == "1" or metric.entry.choices else metric.entry.unit
-        return [
-            TableColumn(
-                f"{metric.name}{spot.label}",
-                f"{metric.label}{spot.label}",
-                cell_values(at_spot(values, spot, self.cases), metric.type),
-                unit=unit,
-                role="note" if metric.part_of else "derived",
-                formula=to_cells(metric.tree, self._ref(spot, parent), self._span(spot, parent)),
-                number_format=shown,
-                outline=1 if number else 0,
-            )
-            for number, spot in enumerate(spots(metric.type.grain, self.at.stages))
-        ]
-
-    def _ref(self, spot: Spot, parent: str) -> Ref:
-        outside = self.at.ref(self.workings, spot, parent)
-
-        def find(name: str) -> str:
-            return f"{pick(self.own[name], spot)}{{r}}" if name in self.own else outside(name)
-
-        return find
-
-    def _span(self, spot: Spot, parent: str) -> Ref:
-        outside = self.at.span(self.workings, spot, parent)
-
-        def find(name: str) -> str:
-            if name not in self.own:
-                return outside(name)
-            letters = run(self.own[name], spot)
-            first, last = f"{letters[0]}{{r}}", f"{letters[-1]}{{r}}"
-            return first if first == last else f"{first}:{last}"
-
-        return find
+        return figure_columns(
+            metric, self._values(metric, rung), self._all(metric), self.cases, self.at.stages,
+            lambda spot: own_ref(self.own, spot, self.at.ref(self.workings, spot, parent)),
+            lambda spot: own_span(self.own, spot, self.at.span(self.workings, spot, parent)),
+        )  # fmt: skip
 
     # ---- matrix --------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from openpyxl.formatting.rule import FormulaRule
+from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.styles.numbers import NumberFormat
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -14,6 +15,7 @@ from reports.workbook import styles
 
 rule: Any = FormulaRule  # its stub has no types
 _WORD_FORMAT = 200  # above the numbers of built-in formats; a rule has its own text beside it
+_LARGE_FORMAT = 199
 
 
 def word_rule(corner: str, word: str, **look: Any) -> Any:
@@ -29,6 +31,14 @@ def word_rule(corner: str, word: str, **look: Any) -> Any:
         number = NumberFormat(numFmtId=_WORD_FORMAT, formatCode=f'General;General;General;"{text}"')
         found.dxf.numFmt = number
     return found
+
+
+def large_rule(ws: Worksheet, cells: str) -> None:
+    """Thousands in groups where a column holds numbers, words and flags: its format is General."""
+    corner = cells.partition(":")[0]
+    found = rule(formula=[f"AND(ISNUMBER({corner}),ABS(N({corner}))>=1000)"])
+    found.dxf = DifferentialStyle(numFmt=NumberFormat(numFmtId=_LARGE_FORMAT, formatCode="#,##0"))
+    ws.conditional_formatting.add(cells, found)
 
 
 def word_rules(ws: Worksheet, cells: str, words: Iterable[str]) -> None:
