@@ -53,7 +53,7 @@ def main() -> None:
             ).stdout  # fmt: skip
             Path(folder, f"{name}.plan.json").write_bytes(plan)
         print(f"{'output':<12} {'CPU s':>7} {'MB':>6}")
-        for form in ("", "--md", "--json", "--json --all"):
+        for form in ("", "--md", "--json", "--json --all", "-o diff.xlsx"):
             command = [*capsheet, "diff", "old.plan.json", "new.plan.json", *form.split()]
             seconds, peak = cpu_of(command, folder, runs)
             print(f"{form or 'text':<12} {seconds:7.2f} {peak:6.0f}")

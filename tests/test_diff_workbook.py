@@ -9,18 +9,19 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.diffs import compared, fleet_diff, fleets, many_inputs
+from support.diffs import OWN, TWO, compared, fleet_diff, fleets, many_inputs, own, plan_of
 from support.recalc import recalculate_formualizer, recalculate_libreoffice
 from support.workbook import fresh_path
 from support.xlsx import Cells, Value, is_error, read_formulas, read_values
 from test_diff_outputs import example_steps, hostile_book
 
-from planner.diff import Diff
+from planner.diff import Diff, Options, diff
 from planner.diff_json import document
 from planner.planning import Plan, compute
 from planner.saved import dumps
 from reports.view_diff import book_of, diff_view
 from reports.view_diff_parts import Bridge
+from reports.workbook import diff_live
 from reports.workbook.diff_book import write
 from reports.workbook.diff_mixtures import NOT_DIVIDED
 from reports.workbook.package import Package, extract, sheet_parts, splice
@@ -244,6 +245,75 @@ def test_many_drivers(count: int, mixtures: int, shares: int, tmp_path: Path) ->
     names = [g.label for g in wanted.groups] if shares < count else list(parts)
     for name in names:
         assert told[name] == pytest.approx(parts[name], rel=1e-9), name
+
+
+POOLED = """\
+  many_cases:
+    label: Cases of many
+    unit: "1"
+    better: up
+    why: Counts over the cases of a mixture.
+    source: {title: Own rule}
+    formula: count_of(max_concurrency > least)
+constants:
+  least: {value: 40, unit: request, meaning: Requests}
+"""
+WHOLE = ("pool_of_plan", "many_cases", "max_concurrency")
+
+
+def pooled_plans(folder: Path) -> tuple[Plan, Plan]:
+    """Two plans of several cases, some of them without a counterpart, with figures of the whole."""
+    files = own(folder)
+    files[0].write_text(OWN.replace("constants:\n", POOLED), "utf-8")
+    old = plan_of(folder, TWO, metrics=files)
+    text = TWO.replace("h100-sxm", "b200").replace("tp: [1, 2]", "tp: [2]")
+    text += "assumptions: {reserve: 0.05}\n"
+    return old, plan_of(folder, text, "new.yaml", metrics=files)
+
+
+def test_figures_of_the_whole_plan_are_live(tmp_path: Path) -> None:
+    old, new = pooled_plans(tmp_path)
+    path = made([compared(old, new, why=WHOLE)])
+    agree(read_values(path), recalculate_libreoffice(path), read_formulas(path))
+    cell = input_cell(path, "Framework memory", "F")
+    found = recalculate_formualizer(edited(path, "Inputs", cell, 40e9))
+    again = compared(old, with_fact(new, "gpu", "b200", "memory_framework", 40e9), why=WHOLE)
+    same_bridges(found, path, again)
+    assert {w.pair for w in again.whys} == {None, 0, 1}
+
+
+def test_a_restated_plan_keeps_its_corrections_after_an_edit(tmp_path: Path) -> None:
+    """A saved plan took another bandwidth: that is a correction, the same before and after."""
+    old, new = fleets()
+    saved_plan = with_fact(old, "gpu", "h100-sxm", "memory_bandwidth", 3.0e12)
+    found = diff(saved_plan, new, Options(), saved=(True, False))
+    path = made([found])
+    formulas = read_formulas(path)
+    agree(read_values(path), recalculate_formualizer(path), formulas)
+    edit = edited(path, "Inputs", input_cell(path, "Device memory", "F"), 150e9)
+    told = recalculate_formualizer(edit)
+    rows = rows_of(path, "Bridge")
+    checks = {told["Bridge", f"B{r}"] for r in rows["Check: old and all steps give new"]}
+    assert checks == {"ok"} and "Method & data corrections" in rows
+
+
+def test_what_has_no_room_keeps_the_engines_mixtures_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(diff_live, "LIVE_ROWS", 63)
+    path = made([fleet_diff()])
+    formulas, stored = read_formulas(path), read_values(path)
+    agree(stored, recalculate_formualizer(path), formulas)
+    assert {"Inputs", *ROWS}.isdisjoint(sheet for sheet, _ in stored)
+    notes = [
+        v
+        for (sheet, _), v in stored.items()
+        if sheet == "Bridge"
+        and str(v).endswith("The mixtures are the engine's: an edit of an input moves none.")
+    ]
+    assert len(notes) >= 1
+    froms = {v for (sheet, a), v in stored.items() if sheet == "Figures" and a.startswith("J")}
+    assert "engine" in froms and "inputs" not in froms
 
 
 def test_the_comparison_rides_inside_and_bytes_repeat(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from planner.expr.check import Type
 from planner.expr.to_cells import Ref, to_cells
 from planner.inputs import Case
 from planner.metric_files import FieldEntry
-from planner.metrics import Metric
+from planner.metrics import Metric, MetricSet
 from planner.planning import Plan
+from planner.units import parse_unit
 from reports.numbers import decimals_for, excel_format
 from reports.workbook.address import Addresses, Spot, at_spot, spots
 from reports.workbook.catalog_sheets import PLACES_WIDTH, number_format
@@ -260,6 +261,12 @@ def _issued(case: Case) -> str:
     shape = "+".join(f"{inputs[f'{p}_tokens']:.0f}" for p in ("cached", "prompt", "output"))
     head, _, batch = case.id.rpartition("/b")
     return f"{head.rpartition('/')[0]}/{shape}/b{batch}"
+
+
+def base_unit(metrics: MetricSet, name: str) -> str:
+    """The unit of what the cell of an input holds; a user may declare it in another one."""
+    unit = metrics.fields[name].unit
+    return unit if parse_unit(unit).factor == 1 else metrics.unit_of(name)
 
 
 def unit_text(text: str) -> str:

@@ -85,6 +85,7 @@ class _Step:
             self.book.workbook.move_sheet(live.inputs.sheet, len(titles))
         if len(view.cases) > 1:
             cases_sheet(self.book, f"Cases{self.mark}", view)
+            self._as_compared(f"Cases{self.mark}")
         self._lines()
         self._panels(shown)
         self._evidence()
@@ -117,6 +118,13 @@ class _Step:
             last = FIRST + len(body) - 1
             mark_rules(ws, f"{letter}{FIRST}:{letter}{last}", f"{letter}{FIRST}")
 
+    def _as_compared(self, sheet: str) -> None:
+        """Say that a sheet has typed values, beside others that follow the inputs."""
+        ws = self.book.workbook[sheet]
+        words = say("The values here are as compared: an edit of an input does not move them.")
+        self.book.text(ws, "A4", words)
+        styles.sentence(ws["A4"])
+
     def _lines(self) -> None:
         rows = [
             (x.label, x.old, x.new, MARK_WORDS[x.mark], x.where, x.detail or " ")
@@ -135,6 +143,7 @@ class _Step:
         answers = term("What do new hardware and new precision do, each by itself?")
         book = self.book
         ws = book.sheet(f"Like for like{self.mark}", "Like for like", answers, "front")
+        self._as_compared(ws.title)
         ws.column_dimensions["A"].width = 48
         row = FIRST - 2
         for panel in panels:

@@ -22,7 +22,7 @@ from reports.view_units import clean
 from reports.words import called, say
 from reports.workbook import styles
 from reports.workbook.address import Spot
-from reports.workbook.case_columns import unit_text
+from reports.workbook.case_columns import base_unit, unit_text
 from reports.workbook.inputs_sheet import entry_rule
 from reports.workbook.rows_text import Scalar
 from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote
@@ -40,6 +40,7 @@ class _Row:
 
     label: str
     owner: str
+    unit: str
     entry: FieldEntry
     driver: Driver | None
     old: Stand
@@ -113,7 +114,8 @@ class DiffInputs:
             owner = self.labels[position]
         elif entry.entity == "plan":
             owner = say("the whole plan")
-        return _Row(label, owner, entry, self.driver_of.get(name), old, new)
+        unit = unit_text(base_unit(self.metrics, name))
+        return _Row(label, owner, unit, entry, self.driver_of.get(name), old, new)
 
     def _rank(self, row: _Row) -> int:
         return self.drivers.index(row.driver) if row.driver else len(self.drivers)
@@ -139,11 +141,7 @@ class DiffInputs:
             book.add_rows(name, part, FIRST + start, len(part[0].values))
         table.count = len(rows)
         ws.auto_filter.ref = f"A7:K{table.last}"
-        large_rule(ws, f"{OLD}{FIRST}:H{table.last}")
-        note = say("the same in both")
-        muted = rule(formula=[f'$D{FIRST}="{note}"'], font=styles.font("muted"),
-                     fill=styles.rule_fill("page"))  # fmt: skip
-        ws.conditional_formatting.add(f"{NEW}{FIRST}:{NEW}{table.last}", muted)
+        _looks(ws, FIRST + apart, table.last)
         for number, row in enumerate(rows, FIRST):
             _validate(ws, row, number)
         return table
@@ -163,7 +161,7 @@ class DiffInputs:
         return [
             TableColumn("label", "Input", [clean(r.label) for r in rows], role="key", width=38),
             TableColumn("owner", "Of", [r.owner for r in rows], role="note", width=30),
-            TableColumn("unit", "Unit", [unit_text(r.entry.unit) for r in rows], role="note"),
+            TableColumn("unit", "Unit", [r.unit for r in rows], role="note"),
             TableColumn("driver", "Driver", drivers, role="note", width=20),
             TableColumn("old", "Old", old, role="input", width=20),
             TableColumn("new", "New", new, role="input", width=20),
@@ -192,6 +190,19 @@ def _shared(columns: Sequence[TableColumn]) -> list[TableColumn]:
     return [
         replace(c, formula=f"{OLD}{{r}}", role="linked") if c.key == "new" else c for c in columns
     ]
+
+
+def _looks(ws: Worksheet, shared: int, last: int) -> None:
+    """Large numbers in groups; a shared value looks like what it is, no cell to change."""
+    muted = {"font": styles.font("muted"), "fill": styles.rule_fill("page")}
+    for cells in (f"{OLD}{FIRST}:{OLD}{last}", f"G{FIRST}:H{last}"):
+        large_rule(ws, cells)
+    if shared > FIRST:
+        large_rule(ws, f"{NEW}{FIRST}:{NEW}{shared - 1}")
+    if shared <= last:
+        cells = f"{NEW}{shared}:{NEW}{last}"
+        large_rule(ws, cells, **muted)
+        ws.conditional_formatting.add(cells, rule(formula=["TRUE"], **muted))
 
 
 def _validate(ws: Worksheet, row: _Row, number: int) -> None:

@@ -55,6 +55,7 @@ class Live:
         self.inputs: DiffInputs | None = None
         self.plans: PlansSheet | None = None
         self.rows: Rows | None = None
+        self.whole = False
         self.divided: set[tuple[int | None, str]] = set()
 
     # ---- choice --------------------------------------------------------------------------------
@@ -91,8 +92,9 @@ class Live:
         """The rows of both plans: of every pair that a live bridge needs."""
         if not chosen:
             return
-        view, pooled = self.view, None in chosen
+        view = self.view
         positions = sorted({p for pair in chosen for p in self._positions(pair)})
+        self.whole = pooled = len(positions) == len(view.sides.pairs)
         names = [row.name for row in view.totals] if pooled else []
         names += [row.name for row in view.cases[0].rows]
         shown = computable(self.metrics, names, pooled)
@@ -136,8 +138,7 @@ class Live:
         if self.rows is None or self.plans is None or name not in self.rows.names:
             return []
         positions = self.rows.positions
-        whole = pair is None and None in {s.pair for s in self.sets if s.workings}
-        if not whole and pair not in positions:
+        if pair not in (positions if pair is not None else (None,) * self.whole):
             return []
         position = positions[0] if pair is None else pair
         found = []

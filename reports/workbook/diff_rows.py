@@ -28,6 +28,7 @@ from reports.workbook.address import (
     spots,
 )
 from reports.workbook.case_columns import (
+    base_unit,
     cell_values,
     figure_columns,
     unit_text,
@@ -121,7 +122,7 @@ class PlansSheet:
         formula = self._link(name, spot, side, position)
         return TableColumn(
             f"{name}{spot.label}", f"{entry.label}{spot.label}", cell_values(value, kind),
-            unit=unit_text(entry.unit), role="linked", formula=formula,
+            unit=unit_text(base_unit(self.rows.metrics, name)), role="linked", formula=formula,
             number_format=_format(kind), outline=1,
         )  # fmt: skip
 
@@ -240,7 +241,8 @@ class Workings:
             TableColumn(
                 f"{name}{spot.label}", f"{entry.label}{spot.label}",
                 cell_values(at_spot(values[..., place, :], spot, self.count), kind),
-                unit=unit_text(entry.unit), role="linked", outline=1 if number else 0,
+                unit=unit_text(base_unit(self.rows.metrics, name)), role="linked",
+                outline=1 if number else 0,
                 number_format=_format(kind), formula=self._choice(name, spot, place, bits),
             )
             for number, spot in enumerate(spots(kind.grain, self.plans.at.stages))

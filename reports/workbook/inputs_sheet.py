@@ -14,6 +14,7 @@ from planner.metrics import MetricSet
 from planner.planning import Plan, Value
 from reports.words import called, say
 from reports.workbook.address import Addresses
+from reports.workbook.case_columns import base_unit
 from reports.workbook.rows_text import Scalar
 from reports.workbook.styles import Role
 from reports.workbook.tables import FIRST, Book, Table, TableColumn, quote
@@ -192,7 +193,7 @@ def _rung_rule(row: _Row) -> DataValidation | None:
 def _assumptions(plan: Plan) -> list[_Row]:
     return [
         _Row(name, plan.metrics.fields[name].label, _cell(plan.value(name)),
-             plan.metrics.fields[name].unit, plan.metrics.fields[name].meaning,
+             base_unit(plan.metrics, name), plan.metrics.fields[name].meaning,
              plan.inputs.origins.get(name), plan.metrics.fields[name])
         for name in plan.inputs.plan
     ]  # fmt: skip

@@ -33,11 +33,12 @@ def word_rule(corner: str, word: str, **look: Any) -> Any:
     return found
 
 
-def large_rule(ws: Worksheet, cells: str) -> None:
+def large_rule(ws: Worksheet, cells: str, **look: Any) -> None:
     """Thousands in groups where a column holds numbers, words and flags: its format is General."""
     corner = cells.partition(":")[0]
     found = rule(formula=[f"AND(ISNUMBER({corner}),ABS(N({corner}))>=1000)"])
-    found.dxf = DifferentialStyle(numFmt=NumberFormat(numFmtId=_LARGE_FORMAT, formatCode="#,##0"))
+    number = NumberFormat(numFmtId=_LARGE_FORMAT, formatCode="#,##0")
+    found.dxf = DifferentialStyle(numFmt=number, **look)
     ws.conditional_formatting.add(cells, found)
 
 
