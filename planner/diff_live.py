@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.diff_drivers import Driver
 from planner.diff_shares import all_masks
-from planner.diff_values import Mixtures, pooling
+from planner.diff_values import Mixtures
 from planner.diff_why import Sides
 from planner.engine import Array, Columns
 from planner.expr.check import PLAN
@@ -25,7 +25,7 @@ def computable(metrics: MetricSet, names: Collection[str], pooled: bool) -> froz
     What rests on variants needs rows of its own, and so does what a case takes from the whole plan.
     ``pooled``: the rows are all cases of the plan, so that its own figures can be computed, too.
     """
-    pools = pooling(metrics)
+    pools = metrics.pooling
     resting = {
         n for n, m in metrics.metrics.items()
         if m.variant or (not metrics.reach[n].isdisjoint(pools) and m.type.grain != PLAN)
@@ -60,7 +60,6 @@ class Rows:
         self._mixtures = Mixtures(
             metrics, sides.old_now.inputs, sides.new_now.inputs, pairs, drivers
         )
-        self._pools = pooling(metrics)
         self._passes = self._columns()
 
     def _columns(self) -> list[Columns]:
@@ -71,7 +70,7 @@ class Rows:
 
     def pools(self, name: str) -> bool:
         """Whether a figure runs over all pairs, or follows from one that does."""
-        return not self.metrics.reach[name].isdisjoint(self._pools)
+        return not self.metrics.reach[name].isdisjoint(self.metrics.pooling)
 
     @property
     def stages(self) -> int:

@@ -15,7 +15,6 @@ import numpy as np
 
 from planner.diff_drivers import Driver
 from planner.engine import Array, Columns
-from planner.expr.check import PLAN
 from planner.facts import Fact
 from planner.inputs import DROPS, Case, Inputs
 from planner.metrics import MetricSet
@@ -156,16 +155,7 @@ class Mixtures:
 
 def is_pooled(metrics: MetricSet, name: str) -> bool:
     """Whether a figure of the whole plan, reduced over its cases, takes part in the metric."""
-    return not metrics.reach[name].isdisjoint(pooling(metrics))
-
-
-def pooling(metrics: MetricSet) -> frozenset[str]:
-    """Figures of the whole plan that reduce its cases."""
-    return frozenset(
-        name
-        for name, metric in metrics.metrics.items()
-        if metric.type.grain == PLAN and any(metrics.type_of(n).grain != PLAN for n in metric.needs)
-    )
+    return not metrics.reach[name].isdisjoint(metrics.pooling)
 
 
 def _tiled(column: Array, times: int) -> Array:

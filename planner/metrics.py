@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from planner.expr.check import Type
+from planner.expr.check import PLAN, Type
 from planner.figures import Part
 from planner.metric import SLOTS, Declared, Metric, constant_type, field_type, formula_of, make_part
 from planner.metric_files import (
@@ -125,6 +125,16 @@ class MetricSet:
     def reach(self) -> dict[str, frozenset[str]]:
         """Everything that each metric depends on, directly or not, itself included."""
         return reached(self.metrics, self.variants)
+
+    @cached_property
+    def pooling(self) -> frozenset[str]:
+        """Figures of the whole plan that reduce its cases."""
+        return frozenset(
+            name
+            for name, metric in self.metrics.items()
+            if metric.type.grain == PLAN
+            and any(self.type_of(n).grain != PLAN for n in metric.needs)
+        )
 
     def depends(self, name: str, on: str) -> bool:
         """Whether ``name`` is ``on`` or depends on it."""
