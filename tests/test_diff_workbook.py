@@ -143,12 +143,17 @@ def with_assumption(plan: Plan, name: str, value: float) -> Plan:
 
 def shown(cells: Cells, path: Path, bridge: Bridge) -> dict[str, Value]:
     """Ends, groups and drivers of one bridge as the sheet has them."""
+    return {name: cells["Bridge", f"B{r}"] for name, r in bridge_rows(path, bridge).items()}
+
+
+def bridge_rows(path: Path, bridge: Bridge) -> dict[str, int]:
+    """Where the parts of one bridge stand, by what they are called."""
     names = {int(a[1:]): str(v).strip() for (sheet, a), v in read_values(path).items()
              if sheet == "Bridge" and re.fullmatch(r"A\d+", a)}  # fmt: skip
     unit = f" ({bridge.unit})" if bridge.unit else ""
     start = next(r for r, name in names.items() if name == f"{bridge.label}, {bridge.case}{unit}")
     stop = next(r for r in sorted(names) if r > start and names[r].startswith("Check:"))
-    return {names[r]: cells["Bridge", f"B{r}"] for r in sorted(names) if start < r < stop}
+    return {names[r]: r for r in sorted(names) if start < r < stop}
 
 
 def expected(bridge: Bridge) -> dict[str, Value]:
@@ -206,6 +211,36 @@ def test_an_edited_input_gives_the_attribution_of_the_edited_plans(
     same_bridges(found, path, compared(*change(*fleets())))
     note = found["Bridge", "A4"]
     assert isinstance(note, str) and note.startswith("1 cells")
+
+
+PRINTED = {
+    "replica_requests": (0.005, {
+        "old": 23, "Hardware": 109.5, "GPU memory": 53.5, "Memory bandwidth": 56, "Dense peak": 0,
+        "Precision & engine": 88.5, "Weight format": 20.5, "KV format": 68, "new": 221,
+    }),
+    "fleet_cost": (0.5, {
+        "old": 212_080, "Hardware": -146_219, "GPU memory": -62_052, "Memory bandwidth": -84_167,
+        "Precision & engine": -127_232, "Weight format": -49_576, "KV format": -77_656,
+        "Price": 122_487, "new": 61_116,
+    }),
+}  # fmt: skip
+RANGES = {"GPU memory": (0, 143), "Memory bandwidth": (1, 151), "Dense peak": (0, 0),
+          "Weight format": (12, 31), "KV format": (23, 111)}  # fmt: skip
+
+
+def test_the_worked_example_is_live_to_the_printed_digit() -> None:
+    """Figures of ``test_diff_example.py``, by hand, out of cells without stored values."""
+    path = fleet_book()
+    found = recalculate_libreoffice(path)
+    for bridge in diff_view(fleet_diff()).bridges:
+        if bridge.metric in PRINTED:
+            within, wanted = PRINTED[bridge.metric]
+            told = shown(found, path, bridge)
+            assert {n: told[n] for n in wanted} == pytest.approx(wanted, abs=within)
+    requests = next(b for b in diff_view(fleet_diff()).bridges if b.metric == "replica_requests")
+    for name, (least, most) in RANGES.items():
+        place = bridge_rows(path, requests)[name]
+        assert (found["Bridge", f"C{place}"], found["Bridge", f"D{place}"]) == (least, most)
 
 
 def test_a_mixture_without_a_figure_makes_no_share() -> None:
