@@ -24,7 +24,7 @@ from reports.workbook.diff_figures import Figures, cell, heads
 from reports.workbook.diff_mixtures import NOT_DIVIDED, Placed
 from reports.workbook.rows_text import fitting
 from reports.workbook.tables import FIRST, Book, quote
-from reports.workbook.word_rules import word_rule
+from reports.workbook.word_rules import word_rule, word_rules
 
 _HEADS = (
     term("Step"),
@@ -35,6 +35,8 @@ _HEADS = (
 )
 _UNITS = ("", "", term("over the orders"), term("over the orders"), "")
 _WIDTHS = (38, 18, 18, 18, 56)
+_EDITED = term("inputs were edited here; words in grey are those of the comparison")
+_MISSING = term("a mixture gives no figure; no share is made from that")
 _CHART_ROWS = 17
 _CHART = (
     term("step"), term("base"), term("whole"), term("up"), term("up below 0"), term("down"),
@@ -61,9 +63,9 @@ def bridge_sheet(
     ws = book.sheet(name, "Bridge", "Why has each figure moved?", "front")
     heads(book, ws, _HEADS, _UNITS, _WIDTHS)
     if changed:
-        words = say(" cells of inputs were edited here; words in grey are those of the comparison")
-        book.formula(ws, "A4", f'IF(SUMPRODUCT({changed}*1)=0,"",SUMPRODUCT({changed}*1)&'
-                     f"{word_text(words)})", "")  # fmt: skip
+        edits = f"SUMPRODUCT({changed}*1)"
+        book.formula(ws, "A4", f'IF({edits}=0,"",{word_text(_EDITED)})', "")
+        word_rules(ws, "A4:A4", (_EDITED,))
         ws["A4"].font = styles.font("warn")
     ws.freeze_panes = f"B{FIRST}"
     for letter in "FGHI":  # rows behind the charts
@@ -196,11 +198,11 @@ class _Bridge:
             self._missing(row, self.placed)
 
     def _missing(self, row: int, placed: Placed) -> None:
-        """How many mixtures give no figure, after an edit: then there is no share either."""
+        """Whether a mixture gives no figure, after an edit: then there is no share either."""
         found = placed.missing(self.bridge.metric)
-        words = say(" mixtures give no figure; no share is made from that")
-        self.book.formula(self.ws, f"C{row}", f'IF({found}=0,"",{found}&{word_text(words)})', "")
+        self.book.formula(self.ws, f"C{row}", f'IF({found}=0,"",{word_text(_MISSING)})', "")
         self.ws[f"C{row}"].font = styles.font("warn")
+        word_rules(self.ws, f"C{row}:C{row}", (_MISSING,))
 
     def _notes(self, row: int) -> None:
         words = f"{self.bridge.method}; {self.bridge.footing}."
