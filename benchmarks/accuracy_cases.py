@@ -16,6 +16,7 @@ import numpy as np
 from accuracy_names import KvChoice, Names
 
 from planner.catalog import Catalog, Fact, GroupFacts
+from planner.drafts import MTP, Drafted
 from planner.engine import Array, Columns
 from planner.errors import Span
 from planner.expr.check import STAGE
@@ -73,6 +74,7 @@ class Prepared:
     engine: str
     kv_known: bool
     unplanned: str
+    undrafted: str
 
     def value(self, name: str, **other: float) -> float | None:
         """One metric in base units, with further inputs or metrics given; None is unknown."""
@@ -131,12 +133,13 @@ class Cases:
         weights = self.names.weights(row.get("model_quant"), model, str(row["model"]))
         gpu = self.names.gpu(row.get("gpu"))
         assumed = [kv.assumed] if kv and kv.assumed else []
-        groups = self._groups(model, row, latent_only=kv is not None and kv.latent_only)
+        drafted, undrafted = self._drafted(model, row)
+        groups = self._groups(model, row, drafted.groups, kv is not None and kv.latent_only)
         if kv and kv.keys == "fp8" and any(g.kind == "compressed_mla" for g in groups):
             kv = KvChoice("ds-v4", "ds-v4")  # every FP8 word means this record (kv_semantics 1.2)
         settings = self._settings(row, groups, gpu, assumed)
         inputs = self._inputs(row, word, gpu, weights or "bf16", kv.keys if kv else "bf16",
-                              groups, settings)  # fmt: skip
+                              drafted, groups, settings)  # fmt: skip
         given = dict(inputs.columns(self.metrics))
         if kv and kv.values != kv.keys:
             facts = self.catalog.facts("kv_format", kv.values)
@@ -148,7 +151,7 @@ class Cases:
             row, model, groups, weights, gpu, Columns(self.metrics, given), given, self.metrics,
             tuple(assumed), self.engine_entry(row),
             kv is not None and not re.search(r"inferred|\?", kv_text),
-            _unplanned(row, groups),
+            undrafted or _unplanned(row, groups), undrafted,
         )  # fmt: skip
 
     def _stated_block(self, row: Row, groups: tuple[GroupFacts, ...]) -> bool:
@@ -156,9 +159,28 @@ class Cases:
         states = any(g.facts["group_state_heads"].value for g in groups)
         return bool(row.get("block_size")) and not states
 
-    def _groups(self, model: Model, row: Row, latent_only: bool) -> tuple[GroupFacts, ...]:
+    def _drafted(self, model: Model, row: Row) -> tuple[Drafted, str]:
+        """The model with the draft of the row, and why that draft cannot be planned."""
+        plain, words = self.catalog.drafted(model.id, ""), str(row.get("speculative") or "")
+        if not words:
+            return plain, ""
+        if not _OWN_MODULE.search(words):
+            return plain, f"speculation ({words}): the draft is not in the catalog"
+        with_module = self.catalog.drafted(model.id, MTP)
+        if any(g.facts["group_draft_layers"].value is None for g in with_module.groups):
+            return plain, f"speculation ({words}): the model has no MTP module on record"
+        states = any(g.facts["group_state_heads"].value for g in plain.groups)
+        if states and _draft_tokens(row) is None:
+            return (
+                plain,
+                f"speculation ({words}): states hold draft tokens, whose number is not stated",
+            )
+        return with_module, ""
+
+    def _groups(
+        self, model: Model, row: Row, groups: tuple[GroupFacts, ...], latent_only: bool
+    ) -> tuple[GroupFacts, ...]:
         """The layer groups; llama.cpp's older MLA modes keep other tensors than the latent."""
-        groups = self.catalog.groups(model.id)
         mode = _mla_mode(row, latent_only)
         found = []
         for group, entry in zip(groups, model.layer_groups, strict=True):
@@ -208,12 +230,13 @@ class Cases:
 
     def _inputs(
         self, row: Row, model: str, gpu: str | None, weights: str, kv: str,
-        groups: tuple[GroupFacts, ...], settings: Mapping[str, float | str],
+        drafted: Drafted, groups: tuple[GroupFacts, ...], settings: Mapping[str, float | str],
     ) -> Inputs:  # fmt: skip
         card, engine = gpu or self.any_gpu, self.engine_entry(row)
         entries = [("model", model), ("gpu", card), ("engine", engine),
                    ("weight_format", weights), ("kv_format", kv)]  # fmt: skip
         facts = {(kind, word): self.catalog.facts(kind, word) for kind, word in entries}
+        facts["model", model] |= drafted.facts
         defaults = self.catalog.defaults(engine)
         plan = {
             name: np.nan if fact.value is None else float(fact.value)
@@ -222,6 +245,8 @@ class Cases:
         share = row.get("gpu_memory_utilization")
         if share is not None:
             plan["memory_utilization"] = float(share)
+        if drafted.facts:
+            plan["speculative_tokens"] = _draft_tokens(row) or 1.0
         for name, field in self.metrics.fields.items():
             if field.entity == "plan":
                 plan.setdefault(name, np.nan if field.default is None else field.default)
@@ -233,6 +258,16 @@ class Cases:
 
 def _fact(value: float, unit: str = "1") -> Fact:
     return Fact(value, unit, (), "derived", "", Span("log"))
+
+
+# What logs and commands call speculation with the module of the model itself.
+_OWN_MODULE = re.compile(r"\b(mtp|nextn)\b", re.IGNORECASE)
+
+
+def _draft_tokens(row: Row) -> float | None:
+    """Draft tokens of a step, where the words for speculation state them: ``mtp 3``, ``k=7``."""
+    found = re.search(r"(?<![\w.])(\d+)(?![\w.])", str(row.get("speculative")).replace("=", " "))
+    return float(found[1]) if found else None
 
 
 def _caches_states(row: Row, number: tuple[int, ...] | None) -> bool:
@@ -265,8 +300,6 @@ def _expanded(facts: Mapping[str, Fact], entry: object) -> dict[str, Fact]:
 
 def _unplanned(row: Row, groups: tuple[GroupFacts, ...]) -> str:
     """What the metrics have no rule for, and which changes blocks and pools."""
-    if row.get("speculative"):
-        return f"speculation ({row['speculative']}): no rule for draft layers and state copies"
     packed = any(g.kind.startswith("compress") for g in groups)
     if packed and (release(row) or PACKED_SINCE) < PACKED_SINCE:
         return "kinds packed side by side in one block: the rule holds from 0.25 on"

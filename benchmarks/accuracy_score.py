@@ -295,8 +295,8 @@ def _other_setting(
 def weights(p: Prepared) -> Score:
     if p.weight_format is None:
         raise SkippedError(f"quantisation not of the catalog: {p.row.get('model_quant')}")
-    if p.row.get("speculative"):
-        raise SkippedError("a draft model may be loaded beside the model")
+    if p.undrafted:
+        raise SkippedError(p.undrafted)
     measured = _need(_seen(p.row, "weights_gib"), "not printed") * GIB
     # Logs of pipeline stages quote the first rank.
     staged = float(p.row.get("pp") or 1) > 1
@@ -315,8 +315,8 @@ def _weights_reason(p: Prepared, planned: float) -> str:
 def activation(p: Prepared) -> Score:
     if p.gpu is None:
         raise SkippedError(f"card not in the catalog: {p.row.get('gpu')}")
-    if p.row.get("speculative"):
-        raise SkippedError("a draft model may be loaded beside the model")
+    if p.undrafted:
+        raise SkippedError(p.undrafted)
     measured = _need(_seen(p.row, "activation_gib"), "not printed") * GIB
     # Logs of pipeline stages quote the first rank, which samples nothing.
     name = "activation_first" if float(p.row.get("pp") or 1) > 1 else "activation_peak"
@@ -336,8 +336,8 @@ def pool(p: Prepared) -> Score:
         raise SkippedError("Gaudi takes a share of the memory that loading leaves: no rule")
     if p.weight_format is None:
         raise SkippedError(f"quantisation not of the catalog: {p.row.get('model_quant')}")
-    if p.row.get("speculative"):
-        raise SkippedError("a draft model may be loaded beside the model")
+    if p.undrafted:
+        raise SkippedError(p.undrafted)
     measured = _need(_seen(p.row, "kv_available_gib"), "pool not printed") * GIB
     planned = _need(p.value("kv_pool"), "memory of the card")
     return _score(p, POOL, planned, measured, HALF_DIGIT * GIB, _pool_reason(p))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from planner import plausibility, yamlfile
+from planner.drafts import MTP, Drafted, with_model, with_module
 from planner.errors import InputError, Problem, Span, nearest, one_of
 from planner.facts import DEFAULTS, FACTS, Fact, GroupFacts, facts_of, groups_of
 from planner.figures import read_record
@@ -227,6 +228,22 @@ class Catalog:
     def groups(self, word: str, span: Span | None = None) -> tuple[GroupFacts, ...]:
         """The layer groups of a model, at most 6."""
         return groups_of(self.entry("model", word, span))
+
+    def drafted(self, word: str, draft: str) -> Drafted:
+        """A model with its draft: none, ``mtp`` for its own module, or the id of another model.
+
+        Raises:
+            InputError: no such entry, or a bad file.
+        """
+        entry = self.entry("model", word)
+        if not draft:
+            return Drafted(groups_of(entry))
+        if draft == MTP:
+            return with_module(entry, groups_of(entry))
+        other = self.entry("model", draft)
+        written = self.entry("weight_format", _typed(other.record, Model).weight_format)
+        element = self.facts("weight_format", written.record.id)["weight_linear_bytes"]
+        return with_model(groups_of(entry), other, groups_of(other), written, element)
 
     def check(self) -> list[Problem]:
         """Every problem of every entry in force, sorted by place."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from planner import layer_kinds
 from planner.catalog import Catalog
 from planner.errors import InputError, Span
-from planner.facts import FACTS, Fact, GroupFacts
+from planner.facts import FACTS, NO_DRAFT, Fact, GroupFacts
 from planner.figures import Part
 from planner.inputs import Case, Inputs, Source, sources_of
 from planner.metric_files import MetricsFile, read_metrics_file
@@ -21,9 +22,9 @@ from planner.metric_reading import Reading
 from planner.metrics import MetricSet, built_in
 from planner.planning import Plan, compute
 from planner.saved import digest
-from planner.scenario import placed
+from planner.scenario import placed, placed_groups
 from planner.scenario_file import LayoutEntry
-from planner.yamlfile import YamlFile
+from planner.yamlfile import Key, YamlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,22 +165,22 @@ def _today(
     origins = dict(inputs.origins)
     changes: list[FactChange] = []
     for (kind, word), saved in inputs.facts.items():
+        draft = str(inputs.scenario.get("draft") or "")
         try:
             record = catalog.entry(kind, word).record
+            drafted = catalog.drafted(word, draft) if kind == "model" else None
         except InputError:
             notes.append(f"{kind} {word} is not in today's catalog: its saved figures stand")
             facts[kind, word] = saved
             continue
-        now = {n: placed(f) for n, f in catalog.facts(kind, record.id).items()}
-        known = sources_of(record)
+        figures = catalog.facts(kind, record.id) | (drafted.facts if drafted is not None else {})
+        now = {n: placed(f) for n, f in figures.items()}
+        known = sources_of(record, drafted)
         labels[kind, word], sources[kind, word] = record.label, known
         facts[kind, word] = now
         changes += _changes(side, kind, word, saved, now, known)
-        if kind == "model":
-            groups[word] = tuple(
-                replace(g, facts={n: placed(f) for n, f in g.facts.items()})
-                for g in catalog.groups(record.id)
-            )
+        if drafted is not None:
+            groups[word] = placed_groups(drafted)
             changes += _group_changes(side, word, inputs.groups[word], groups[word], known)
         if kind == "engine":
             for name, fact in catalog.defaults(record.id).items():
@@ -209,7 +210,7 @@ def _changes(
             tuple(sources[s] for s in fact.source if s in sources),
         )
         for name, fact in now.items()
-        if name not in saved or saved[name].value != fact.value
+        if (fact.note != NO_DRAFT if name not in saved else saved[name].value != fact.value)
     ]  # fmt: skip
 
 
@@ -235,29 +236,44 @@ def _complete(inputs: Inputs, metrics: MetricSet, notes: list[str]) -> Inputs:
     absent = [n for n in case_fields if n not in inputs.cases[0].inputs]
     for name in (*missing, *(n for n in absent if n not in LayoutEntry.model_fields)):
         notes.append(f"{name} is not in the plan {inputs.scenario['name']}: unknown there")
-    facts = {key: _filled(key[0], entry) for key, entry in inputs.facts.items()}
-    if not missing and not absent and facts == dict(inputs.facts):
+    facts = {key: _filled(FACTS[key[0]], entry) for key, entry in inputs.facts.items()}
+    groups = {model: tuple(map(_filled_group, found)) for model, found in inputs.groups.items()}
+    same = facts == dict(inputs.facts) and groups == dict(inputs.groups)
+    if not missing and not absent and same:
         return inputs
     neutral = {n: 1.0 if n in LayoutEntry.model_fields else float("nan") for n in absent}
     cases = tuple(_with_inputs(case, neutral) for case in inputs.cases)
     defaults = {n: metrics.fields[n].default for n in missing}
     plan = {**inputs.plan,
             **{n: float("nan") if v is None else v for n, v in defaults.items()}}  # fmt: skip
-    return replace(inputs, facts=facts, cases=cases, plan=plan)
+    return replace(inputs, facts=facts, groups=groups, cases=cases, plan=plan)
 
 
 def _with_inputs(case: Case, more: Mapping[str, float]) -> Case:
     return replace(case, inputs={**case.inputs, **more}) if more else case
 
 
-def _filled(kind: str, entry: Mapping[str, Fact]) -> Mapping[str, Fact]:
-    lacking = [n for n in FACTS[kind] if n not in entry]
-    if not lacking:
-        return entry
-    units = FACTS[kind]
-    return {
-        **entry, **{n: Fact(None, units[n][1], (), "", "", Span("catalogs")) for n in lacking}
-    }  # fmt: skip
+def _filled(units: Mapping[str, tuple[Key, str]], entry: Mapping[str, Fact]) -> Mapping[str, Fact]:
+    lacking = {n: _lacking(*units[n]) for n in units if n not in entry}
+    return {**entry, **lacking} if lacking else entry
+
+
+_GROUP_UNITS: dict[str, tuple[Key, str]] = {
+    name: (("draft",) if name == "group_draft_layers" else (name,), unit)
+    for name, unit in layer_kinds.FIELDS.items()
+}
+
+
+def _filled_group(group: GroupFacts) -> GroupFacts:
+    return replace(group, facts=_filled(_GROUP_UNITS, group.facts))
+
+
+def _lacking(key: Key, unit: str) -> Fact:
+    """A figure that the plan was made without: unknown, or no draft, which it could not have."""
+    neutral = key[0] == "draft"
+    note = NO_DRAFT if neutral else ""
+    return Fact(0.0 if neutral else None, unit, (), "derived" if neutral else "", note,
+                Span("catalogs"))  # fmt: skip
 
 
 def formula_hash(metrics: MetricSet) -> str:

@@ -33,6 +33,8 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "experts_per_token": (("experts_per_token",), "1"),
         "q_heads": (("q_heads",), "1"),
         "max_context": (("max_context",), "token/request"),
+        "params_draft": (("draft", "params"), "param"),
+        "draft_element": (("draft", "element"), "byte/param"),
     },
     "gpu": {
         **{
@@ -140,6 +142,7 @@ class GroupFacts:
 # An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
 _ABSENT_IS_ZERO = ("params", "experts", "experts_per_token")
 _PLACES = {"moe_places": placed_experts, "dense_places": placed_dense}
+NO_DRAFT = "no draft in this plan"
 _ABSENT_NOTE = "none; the components that are given add up to the total"
 
 
@@ -158,6 +161,8 @@ def _fact(entry: Entry, key: Key, unit: str) -> Fact:
     if isinstance(part, Figure):
         fact = _from_figure(part, unit, span)
         return replace(fact, value=_version(part.value)) if key == ("compute_capability",) else fact
+    if key[0] == "draft":
+        return Fact(0.0, unit, (), "derived", NO_DRAFT, span)
     if key == ("weight", "tiled"):
         return Fact(False, unit, (), "derived", "stored without tiles", span)
     if key[0] == "kv" and isinstance(entry.record, Format) and entry.record.kv is not None:
@@ -259,6 +264,9 @@ def _group(entry: Entry, model: Model, index: int) -> GroupFacts:
             continue
         if name == "group_places":
             facts[name] = _from_places(entry, placed_group(model, group), unit, here)
+            continue
+        if name == "group_draft_layers":
+            facts[name] = Fact(0.0, unit, (), "derived", NO_DRAFT, entry.file.span(here))
             continue
         rule = kind.rule(name)
         used = [figures[n] for n in _written(kind, layer_kinds.names_in(rule), figures)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from planner.drafts import Drafted, owned_name
 from planner.engine import Array
 from planner.errors import InputError, Problem, Span
 from planner.facts import Fact, GroupFacts
@@ -26,10 +27,22 @@ class Source:
     read: str = ""
 
 
-def sources_of(record: Record) -> dict[str, Source]:
-    """The sources of a catalog entry; one that was read elsewhere says where it was quoted."""
+def sources_of(record: Record, drafted: Drafted | None = None) -> dict[str, Source]:
+    """The sources of a catalog entry; one that was read elsewhere says where it was quoted.
+
+    With the draft of a model also those of the draft, under names of their own.
+    """
+    beside = (
+        {}
+        if drafted is None
+        else {
+            owned_name(drafted.draft, name): source
+            for entry in drafted.entries
+            for name, source in sources_of(entry.record).items()
+        }
+    )
     known = record.sources
-    return {
+    return beside | {
         name: Source(
             f"{one.title}, quoted in {known[one.via].title}" if one.via else one.title,
             one.url or "", one.read or "",
@@ -175,6 +188,9 @@ DROPS: dict[str, Test] = {
     "request is longer than the context limit": lambda case, facts, groups: (
         sum(_number(case, f"{p}_tokens") for p in ("cached", "prompt", "output"))
         > _number(case, "context")
+    ),
+    "model has no MTP module on record": lambda case, facts, groups: any(
+        group.facts["group_draft_layers"].value is None for group in groups[case.model]
     ),
     "GPU has no dense peak on record for the compute dtype": lambda case, facts, groups: (
         facts["gpu", case.gpu][f"peak_{case.inputs['compute_dtype']}"].value is None

@@ -42,12 +42,14 @@ FIELDS: dict[str, str] = {
     "group_window_slides": "1",
     "group_state_groups": "1",
     "group_block": "token/block",
+    "group_draft_layers": "1",
 }
 
 # What every kind may write beside its own names, and what is taken where it is absent (None:
 # nothing). The layers stand at `first`, then `run` of every `period` layers.
 COMMON: dict[str, float | None] = {
     "shared_layers": 0,
+    "mtp_layers": 0,
     "block": 0,
     "first": None,
     "period": None,

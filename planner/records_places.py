@@ -18,6 +18,7 @@ class GroupPlaces(Part):
     kind: StrictStr
     layers: Count
     shared_layers: Count | None = None
+    mtp_layers: Count | None = None
     first: Count | None = None
     period: Count | None = None
     run: Count | None = None

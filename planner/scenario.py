@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from planner.catalog import Catalog
+from planner.drafts import MTP, Drafted
 from planner.errors import InputError, Problem, nearest, one_of
 from planner.facts import Fact, GroupFacts
 from planner.figures import (
@@ -18,7 +19,7 @@ from planner.figures import (
 )
 from planner.inputs import DROPS, Case, Inputs, Origin, Source, sources_of
 from planner.metric_files import FieldEntry
-from planner.metrics import MetricSet
+from planner.metrics import SLOTS, MetricSet
 from planner.rungs import Rungs
 from planner.scenario_file import LayoutEntry, PrecisionEntry, ScenarioEntry
 from planner.units import UnitError, parse_quantity, quantity_words
@@ -51,6 +52,7 @@ class _Resolving:
 
     def inputs(self) -> Inputs:
         entry = self.entry
+        self.draft = self.drafting()
         models = [self.look_up("model", m, ("models", i)) for i, m in enumerate(entry.models)]
         gpus = [self.look_up("gpu", g, ("gpus", i)) for i, g in enumerate(entry.gpus)]
         engine = self.look_up("engine", entry.engine, ("engine",))
@@ -62,6 +64,7 @@ class _Resolving:
             "batch": self.numbers("batch", ("batches",), entry.batches),
         }
         plan = self.plan_values(engine)
+        self.check_draft(plan)
         rungs = Rungs(self)
         ladders = {n: rungs.ladder(n) for n in self.metrics.variants}
         self.case_origins()
@@ -82,15 +85,48 @@ class _Resolving:
             return word
         if (kind, record.id) not in self.facts:
             facts = self.catalog.facts(kind, record.id)
+            drafted = self.with_draft(record.id, key) if kind == "model" else None
+            if drafted is not None:
+                facts |= drafted.facts
+                self.groups[record.id] = placed_groups(drafted)
             self.facts[kind, record.id] = {n: placed(fact) for n, fact in facts.items()}
             self.labels[kind, record.id] = record.label
-            self.sources[kind, record.id] = sources_of(record)
-            if kind == "model":
-                self.groups[record.id] = tuple(
-                    replace(group, facts={n: placed(fact) for n, fact in group.facts.items()})
-                    for group in self.catalog.groups(record.id)
-                )
+            self.sources[kind, record.id] = sources_of(record, drafted)
         return record.id
+
+    def drafting(self) -> str:
+        """The draft of the plan: none, ``mtp``, or the id of a model entry."""
+        word = self.entry.draft
+        if not word or word == MTP:
+            return word
+        try:
+            return self.catalog.entry("model", word, self.file.span(("draft",))).record.id
+        except InputError as error:
+            self.problems += error.problems
+            return ""
+
+    def with_draft(self, model: str, key: Key) -> Drafted:
+        """A model with the draft of the plan."""
+        drafted = self.catalog.drafted(model, self.draft)
+        if len(drafted.groups) > SLOTS:
+            found = f"{len(drafted.groups)} kinds of layers with those of {self.draft}"
+            self.problems.append(self.file.problem(key, f"at most {SLOTS}", found))
+        return drafted
+
+    def check_draft(self, plan: Mapping[str, float]) -> None:
+        """A draft proposes tokens, and the assumption that counts them says who does."""
+        if not self.draft:
+            return
+        name = "speculative_tokens"
+        if plan[name] < 1:
+            hint = f"write {name} under assumptions, or leave draft out"
+            found = f"{name} {plan[name]:.0f}"
+            self.problems.append(self.file.problem(("draft",), "tokens to draft", found, hint))
+        who = (
+            "the MTP module of each model" if self.draft == MTP
+            else self.catalog.model(self.draft).label
+        )  # fmt: skip
+        self.origins[name] = replace(self.origins[name], note=f"drafted by {who}")
 
     def place(self, key: Key, of_key: bool = False) -> str:
         """Where something stands, for outputs: the file without the folders it lies in."""
@@ -322,6 +358,14 @@ def layout_id(layout: Mapping[str, float]) -> str:
     """``tp8pp2``: the tensor-parallel size, and every other size above 1."""
     others = (f"{name}{size:.0f}" for name, size in layout.items() if name != "tp" and size > 1)
     return f"tp{layout['tp']:.0f}" + "".join(others)
+
+
+def placed_groups(drafted: Drafted) -> tuple[GroupFacts, ...]:
+    """The layer groups of a model and its draft, with places as outputs name them."""
+    return tuple(
+        replace(group, facts={n: placed(fact) for n, fact in group.facts.items()})
+        for group in drafted.groups
+    )
 
 
 def placed(fact: Fact) -> Fact:

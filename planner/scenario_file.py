@@ -83,6 +83,7 @@ class ScenarioEntry(Part):
     owner: StrictStr = "unknown"
     note: StrictStr = ""
     engine: StrictStr = "plain"
+    draft: StrictStr = ""
     models: Annotated[Texts, Field(min_length=1)]
     gpus: Annotated[Texts, Field(min_length=1)]
     tp: Values = ()

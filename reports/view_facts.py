@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planner.facts import Fact
+from planner.facts import NO_DRAFT, Fact
 from planner.inputs import Origin
 from planner.metric_files import OWN
 from planner.places import in_words
@@ -25,7 +25,7 @@ from reports.view_sources import Sources
 from reports.view_units import clean, input_display, place_words
 from reports.words import called, say
 
-_NO_PART = "no such part in a layer of this kind"
+_NOTHING = ("no such part in a layer of this kind", NO_DRAFT)
 _NO_ORIGIN = Origin("default", "")
 
 
@@ -168,7 +168,7 @@ class Facts:
         )  # fmt: skip
 
     def _cell(self, kind: str, word: str, name: str, fact: Fact | None) -> FactCell:
-        if fact is None or fact.note == _NO_PART:
+        if fact is None or fact.note in _NOTHING:
             return FactCell(numbers.NOT_APPLICABLE, tone="muted")
         sources = self.sources.of_fact(kind, word, fact)
         if fact.value is None:
@@ -184,4 +184,4 @@ class Facts:
 
 
 def _says(fact: Fact | None) -> bool:
-    return fact is not None and fact.note != _NO_PART
+    return fact is not None and fact.note not in _NOTHING

@@ -5,9 +5,10 @@ from __future__ import annotations
 from planner.errors import nearest, one_of
 from planner.importers.counts_families import STACKS, TOWERS, WHOLE
 from planner.importers.counts_parts import Counts
+from planner.importers.counts_stacks import Beside
 from planner.importers.hf_config import HfConfig
 
-__all__ = ["Counts", "count", "feed_forward"]
+__all__ = ["Counts", "count", "draft_layers", "feed_forward"]
 
 MAX_PARAMS = 10**16
 
@@ -36,6 +37,15 @@ def feed_forward(config: HfConfig) -> tuple[tuple[int, ...], tuple[int, ...]] | 
     layers = STACKS[kind].layers(config)
     experts = tuple(index for index, one in enumerate(layers) if one.experts)
     return experts, tuple(index for index, one in enumerate(layers) if one.mlp)
+
+
+def draft_layers(config: HfConfig) -> dict[str, int]:
+    """Layers of the MTP modules that keep a cache, by kind; none where there is no module."""
+    stack = STACKS.get(_type(config))
+    if stack is None or not isinstance(stack.mtp, Beside):
+        return {}
+    number = stack.modules(config)
+    return dict.fromkeys(stack.mtp.keeps, number) if number else {}
 
 
 def _counted(config: HfConfig) -> Counts:

@@ -53,8 +53,11 @@ QWEN3_MOE = Stack((HEAD_NORMED, BY_STEP))
 DEEPSEEK_V2 = Stack(
     (LATENT, either(which.sparse_after_first, replace(CORRECTED_MOE, router_bias=False), MLP))
 )
-DEEPSEEK_V3 = Stack((LATENT, AFTER_FIRST), mtp=Beside((LATENT, CORRECTED_MOE)))
-DEEPSEEK_V32 = Stack((LATENT, DSA, AFTER_FIRST), mtp=Beside((LATENT, DSA.always, CORRECTED_MOE)))
+DEEPSEEK_V3 = Stack((LATENT, AFTER_FIRST), mtp=Beside((LATENT, CORRECTED_MOE), keeps=("mla",)))
+DEEPSEEK_V32 = Stack(
+    (LATENT, DSA, AFTER_FIRST),
+    mtp=Beside((LATENT, DSA.always, CORRECTED_MOE), keeps=("mla", "index_key")),
+)
 ALL_BIASED = Gqa(bias=True, out_bias=True)
 GLM4 = Gqa(bias="attention_bias", qk_norm="head", qk_norm_if="use_qk_norm")
 COHERE = replace(ALL_NORMED, qk_norm_if="use_qk_norm")
@@ -261,7 +264,10 @@ STACKS: Mapping[str, Stack] = {
     "deepseek_v4": Stack(
         (Compressed(), HASHED_MOE, special.hyper_connections),
         once=(special.hyper_head,),
-        mtp=Beside((Compressed(), HASHED_MOE, special.hyper_connections, special.hyper_ending)),
+        mtp=Beside(
+            (Compressed(), HASHED_MOE, special.hyper_connections, special.hyper_ending),
+            keeps=("sliding_window_mla",),
+        ),
     ),
     "mistral4": DEEPSEEK_V2,
     "mistral_large4_text": Stack(

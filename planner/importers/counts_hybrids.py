@@ -107,7 +107,7 @@ GLM5_NEXT = Stack(
         AFTER_FIRST,
         special.hyper_connections,
     ),
-    mtp=Beside((LATENT, POOLED.always, CORRECTED_MOE)),
+    mtp=Beside((LATENT, POOLED.always, CORRECTED_MOE), keeps=("mla", "compressed_index_key")),
 )
 LING_LATENT = Latent(gate="head")
 LING = Stack(
@@ -115,7 +115,7 @@ LING = Stack(
         either(which.linear_attention, KimiDelta(wide_decay=True, wide_gate=True), LING_LATENT),
         AFTER_FIRST,
     ),
-    mtp=Beside((LING_LATENT, CORRECTED_MOE)),
+    mtp=Beside((LING_LATENT, CORRECTED_MOE), keeps=("mla",)),
 )
 
 HYBRIDS: Mapping[str, Stack] = {

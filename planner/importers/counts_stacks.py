@@ -29,11 +29,13 @@ class Beside:
 
     ``layer``: its blocks. ``norms``: vectors of the hidden size, those of its layer included.
     ``published``: modules in the checkpoints of the family where the configuration names none.
+    ``keeps``: kinds of layers that keep a cache in each module.
     """
 
     layer: tuple[LayerBlock, ...]
     norms: int = 5
     published: int = 0
+    keeps: tuple[str, ...] = ("full_attention",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +96,23 @@ class Stack:
         """Whether the output head is the embedding table."""
         return not self.tied or config.flag(self.tied)
 
+    def modules(self, config: HfConfig) -> int:
+        """Modules beside the model that its checkpoints hold and whose shape is known here."""
+        if not isinstance(self.mtp, Beside):
+            return 0
+        named = config.get("num_mtp") is not None
+        return config.whole_or("num_mtp", 0) if named else self.mtp.published
+
     def _beside(self, config: HfConfig) -> Counts:
-        named, module = config.get("num_mtp"), self.mtp
-        number = config.whole_or("num_mtp", 0)
+        module = self.mtp
         if isinstance(module, Beside):
-            number = module.published if named is None else number
+            number = self.modules(config)
             notes = ("the checkpoints hold an MTP module that the configuration does not name",)
             return Counts(
                 mtp=number * self._module(config, module) if number else 0,
-                notes=notes if number and named is None else (),
+                notes=notes if number and config.get("num_mtp") is None else (),
             )
+        number = config.whole_or("num_mtp", 0)
         if not number:
             return Counts()
         if module == "unpublished":

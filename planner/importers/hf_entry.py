@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.errors import InputError, Problem, Span
-from planner.importers.counts import Counts
+from planner.importers.counts import Counts, draft_layers
 from planner.importers.hf_config import HfConfig
 from planner.importers.hf_formats import Chosen, quoted
 from planner.importers.hf_layers import Group, depth, place_of
@@ -204,12 +204,15 @@ def _params(parts: Parts) -> list[str]:
 def _groups(parts: Parts) -> list[str]:
     lines = ["layer_groups:"]
     heads = _q_heads(parts).value
+    of_modules = draft_layers(parts.config)
     for group in parts.groups:
         lines.append(f"  - kind: {group.kind}")
         lines.append(f"    layers: {group.layers}")
         if group.shared:
             why = "layers that read the cache of an earlier one"
             lines.append(_commented(f"    shared_layers: {group.shared}", why))
+        if number := of_modules.pop(group.kind, 0):
+            lines.append(_commented(f"    mtp_layers: {number}", "of the MTP module"))
         for name, value in group.shape.items():
             if name != "q_heads" or value.value != heads:
                 lines.append(_figure(name, value, _UNITS.get(name, ""), "    "))

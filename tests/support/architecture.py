@@ -35,6 +35,7 @@ LAYERS: dict[str, int] = {
     "planner.records": 2,
     "planner.plausibility": 3,
     "planner.facts": 3,
+    "planner.drafts": 3,
     "planner.catalog": 3,
     "planner.metric_files": 2,
     "planner.metric_checks": 3,
