@@ -34,6 +34,10 @@ STATES_CACHED_DATE = "2026-08-04"
 PACKED_SINCE = (0, 25)
 """DeepSeek-V4-Flash at 0.25.0 (recipes issue 762) fits packed blocks; 0.22 does not."""
 
+POOLED_SINCE = (0, 30)
+"""GLM-5.3-Flash and Qwen3.8-Flash-Next, pooled keys beside states, are not served before; builds of
+forks and commits had layouts of their own, and are not scored."""
+
 PLAN_SETTINGS = ("prefix_caching", "batched_tokens", "max_num_seqs")
 """Settings of a row that are inputs of the whole plan."""
 
@@ -300,6 +304,10 @@ def _expanded(facts: Mapping[str, Fact], entry: object) -> dict[str, Fact]:
 
 def _unplanned(row: Row, groups: tuple[GroupFacts, ...]) -> str:
     """What the metrics have no rule for, and which changes blocks and pools."""
+    kinds = {g.kind for g in groups}
+    states = any(g.facts["group_state_heads"].value for g in groups)
+    if "compressed_index_key" in kinds and states and (release(row) or (0,)) < POOLED_SINCE:
+        return "pooled keys beside states: no release that has the rule is stated"
     packed = any(g.kind.startswith("compress") for g in groups)
     if packed and (release(row) or PACKED_SINCE) < PACKED_SINCE:
         return "kinds packed side by side in one block: the rule holds from 0.25 on"

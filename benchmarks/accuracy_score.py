@@ -280,9 +280,10 @@ def _other_setting(
     if meets(prefix_caching=0.0 if cached else 1.0):
         return f"{_UNSTATED}prefix caching {'off' if cached else 'on'} meets the log"
     flight = float(p.value("tokens_in_flight") or 0)
+    unstated = "" if p.row.get("max_num_batched_tokens") else _UNSTATED
     for words, times in (("twice", 2.0), ("half", 0.5)):
         if meets(tokens_in_flight=times * flight):
-            return f"{words} the tokens in flight meet the log"
+            return f"{unstated}{words} the tokens in flight meets the log"
     check = p.row.get("check") or {}
     if check.get("verdict") == "rounding or rank spread":
         return f"{_LOG}pool printed for one rank, tokens and concurrency are the least of all"

@@ -43,6 +43,7 @@ FIELDS: dict[str, str] = {
     "group_state_groups": "1",
     "group_block": "token/block",
     "group_draft_layers": "1",
+    "group_scale_parts": "1",
 }
 
 # What every kind may write beside its own names, and what is taken where it is absent (None:
@@ -61,9 +62,10 @@ _COMMON_RULES = {
     "group_cache_layers": "layers - shared_layers",
     "group_block": "block",
     "group_tokens_per_state": "1",
+    "group_scale_parts": "1",
 }
 # Kinds that stand in layers of other kinds: what an indexer or a compressor keeps beside them.
-BESIDE = frozenset({"index_key", "compressed_index_key", "compressor_state"})
+BESIDE = frozenset({"index_key", "compressed_index_key", "compressor_state", "pool_tail"})
 
 DTYPE_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
 
@@ -168,8 +170,9 @@ KINDS: dict[str, LayerKind] = {
         _ATTENTION | {
             "group_read_limit": "read_limit",
             "group_replicated_params": "hidden_size * q_lora_rank",
+            "group_scale_parts": "scale_parts",
         },
-        may_take=_ATTENTION_MAY | {"read_limit": 0, "q_lora_rank": 0},
+        may_take=_ATTENTION_MAY | {"read_limit": 0, "q_lora_rank": 0, "scale_parts": 1},
         stands_for=_HEAD,
     ),
     "sliding_window": LayerKind(
@@ -282,6 +285,12 @@ KINDS: dict[str, LayerKind] = {
             "group_replicated_params": "hidden_size * elements",
         },
         note="what the compressor keeps of the last tokens; it does not follow the KV format",
+    ),
+    "pool_tail": LayerKind(
+        "Ring of an open pool",
+        ("tokens",),
+        {"group_fixed_tokens": "tokens"},
+        note="the last tokens of a pool that is not yet full: one block of every request",
     ),
     "gdn": LayerKind(
         "Gated delta net",

@@ -137,7 +137,7 @@ def cached_and_kept(group: dict[str, Any]) -> tuple[Fraction, int]:
         return Fraction(0), taps * channels * conv + inner * get("state_size") * cell
     if kind == "lightning":
         return Fraction(0), get("heads") * get("head_dim") ** 2 * cell
-    assert kind == "encoder_only", kind
+    assert kind in ("encoder_only", "pool_tail"), kind  # no cache, and a ring that never grows
     return Fraction(0), 0
 
 

@@ -240,7 +240,7 @@ def many(word: str, rest: str, layers: int = 8) -> list[str]:
             LATENT | INDEX | {"index_kpool": 4, "qk_rope_head_dim": 0, "linear_num_heads": 4,
                               "linear_head_dim": 8},
             {("kda", 3 * 3 * 32 * 2 + 4 * 8 * 8 * 4): 6, ("mla", 64, 0, 1): 2,
-             ("compressed_index_key", 132, 0, 4): 2},
+             ("compressed_index_key", 132, 0, 4): 2, ("pool_tail", 0, 0, 1): 2},
         ),
         (
             "jamba",

@@ -88,7 +88,7 @@ def test_layers_of_a_group_in_a_stage_are_those_of_its_pattern(model: str) -> No
 def test_layers_that_share_a_cache_come_last() -> None:
     """10 layers of which the last 4 own none, over two stages of 5."""
     group = {"group_layers": 10, "group_cache_layers": 6, "group_places": "*" * 10}
-    given = {n: [[v]] for n, v in group.items()}
+    given = {n: [[v]] for n, v in group.items()} | {"group_draft_layers": [[0]]}
     found = column("stage_group_caches", layers=[10], pp=[2], stage_index=[[[0]], [[1]]], **given)
     assert found == [5, 1]
 

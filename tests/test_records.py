@@ -245,8 +245,9 @@ def test_model_reads() -> None:
             "kind: full_atention",
             "x.yaml:15:12: layer_groups[0].kind: expected one of full_attention, sliding_window, "
             "chunked_local, cross_attention, encoder_only, mla, index_key, compressed_mla, "
-            "sliding_window_mla, compressed_index_key, compressor_state, gdn, kda, mamba1, mamba2, "
-            "lightning, short_conv, found 'full_atention' | did you mean 'full_attention'?",
+            "sliding_window_mla, compressed_index_key, compressor_state, pool_tail, gdn, kda, "
+            "mamba1, mamba2, lightning, short_conv, found 'full_atention' | did you mean "
+            "'full_attention'?",
         ),
         (
             "1, kv_heads: 2, ",
@@ -258,8 +259,8 @@ def test_model_reads() -> None:
             "head_dim: 4}",
             "head_dim: 4, window: 8 tokens}",
             "x.yaml:15:73: layer_groups[0].window: expected one of q_heads, kv_heads, key_dim, "
-            "value_dim, head_dim, v_projection, kv_bias, read_limit, q_lora_rank, found 'window' | "
-            "full_attention has none",
+            "value_dim, head_dim, v_projection, kv_bias, read_limit, q_lora_rank, scale_parts, "
+            "found 'window' | full_attention has none",
         ),
         (
             "head_dim: 4}",

@@ -152,6 +152,17 @@ DROPPED = [
         "decode context parallel size does not suit the KV heads",
         4,
     ),
+    # Neither has a module for further tokens, DeepSeek-V3 does.
+    (
+        {
+            "draft": "mtp",
+            "assumptions": {"speculative_tokens": 1},
+            "batches": 4,
+            "models": ["qwen3-8b", "gemma-3-27b", "deepseek-v3", "deepseek-r1"],
+        },
+        "model has no MTP module on record",
+        4,
+    ),
     # No GPU here computes in FP4.
     (
         {"precisions": [{}, {"compute": "fp4"}], "batches": 4},
@@ -167,7 +178,7 @@ def test_a_combination_that_makes_no_sense_is_dropped_and_counted(
 ) -> None:
     plan = scenario(**changes)
     assert plan.inputs.dropped == {reason: count}
-    # Two models on two GPUs, and two values of the list that matters.
+    # Two models on two GPUs, and two values of the list that matters; or four models.
     assert len(plan.cases) + count == 8
 
 

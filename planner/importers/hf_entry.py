@@ -18,7 +18,7 @@ from planner.places import written
 
 _UNITS = {
     "window": " tokens", "chunk": " tokens", "index_topk": " tokens", "read_limit": " tokens",
-    "tokens": " tokens", "key_bytes": " B",
+    "tokens": " tokens", "block": " tokens", "key_bytes": " B",
 }  # fmt: skip
 _COMMENT_AT = 44
 

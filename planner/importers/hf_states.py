@@ -80,8 +80,8 @@ def kda(config: HfConfig, layer: int) -> Layers:
 def kda_dsa(config: HfConfig, layer: int) -> Layers:
     """GLM-5.3-Flash: Kimi delta attention; in some layers latent attention to chosen tokens.
 
-    The indexer keeps one key for a pool of tokens; of a pool that is not yet full it keeps what it
-    pools, a fixed share that is not counted here.
+    The indexer keeps one key for a pool of tokens, and a ring of the tokens of a pool that is not
+    yet full.
     """
     if which.linear_attention(config, layer):
         return (_delta_layer(config),)
@@ -92,7 +92,8 @@ def kda_dsa(config: HfConfig, layer: int) -> Layers:
         "tokens_per_state": whole(config, "index_kpool"),
         "index_query_size": latent["q_lora_rank"],
     }
-    return Layer("mla", latent), Layer("compressed_index_key", pooled)
+    ring = {"tokens": pooled["tokens_per_state"], "block": pooled["tokens_per_state"]}
+    return Layer("mla", latent), Layer("compressed_index_key", pooled), Layer("pool_tail", ring)
 
 
 def _delta_layer(config: HfConfig) -> Layer:

@@ -126,6 +126,7 @@ def cover_sheet(
         (say("As of"), str(scenario["as_of"])),
         (say("Owner"), str(scenario["owner"])),
         (say("Engine"), str(scenario["engine"])),
+        *([(say("Draft"), str(scenario["draft"]))] if scenario.get("draft") else []),
         (say("Cases"), f"{len(plan.cases)}"),
         (
             say("Left out"),
