@@ -43,7 +43,7 @@ FIELDS: dict[str, str] = {
     "group_state_groups": "1",
     "group_block": "token/block",
     "group_draft_layers": "1",
-    "group_scale_parts": "1",
+    "group_scale_sets": "1",
 }
 
 # What every kind may write beside its own names, and what is taken where it is absent (None:
@@ -62,7 +62,7 @@ _COMMON_RULES = {
     "group_cache_layers": "layers - shared_layers",
     "group_block": "block",
     "group_tokens_per_state": "1",
-    "group_scale_parts": "1",
+    "group_scale_sets": "1",
 }
 # Kinds that stand in layers of other kinds: what an indexer or a compressor keeps beside them.
 BESIDE = frozenset({"index_key", "compressed_index_key", "compressor_state", "pool_tail"})
@@ -170,9 +170,9 @@ KINDS: dict[str, LayerKind] = {
         _ATTENTION | {
             "group_read_limit": "read_limit",
             "group_replicated_params": "hidden_size * q_lora_rank",
-            "group_scale_parts": "scale_parts",
+            "group_scale_sets": "scale_sets",
         },
-        may_take=_ATTENTION_MAY | {"read_limit": 0, "q_lora_rank": 0, "scale_parts": 1},
+        may_take=_ATTENTION_MAY | {"read_limit": 0, "q_lora_rank": 0, "scale_sets": 1},
         stands_for=_HEAD,
     ),
     "sliding_window": LayerKind(

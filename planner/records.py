@@ -135,7 +135,7 @@ class LayerGroup(GroupPlaces):
     elements: Count | None = None
     kv_bias: Flag | None = None
     v_projection: Flag | None = None
-    scale_parts: Count | None = None
+    scale_sets: Count | None = None
     shared_layers: Count | None = None
     block: Tokens | None = None
 

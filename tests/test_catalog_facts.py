@@ -115,7 +115,7 @@ def test_formats_are_exact_in_binary() -> None:
 def head_bytes(word: str, key: int, value: int) -> float:
     """Bytes of one head and token in a KV format, as the metric says."""
     facts = {name: fact.value for name, fact in CATALOG.facts("kv_format", word).items()}
-    given = {**facts, "group_key_dim": key, "group_value_dim": value, "group_scale_parts": 1}
+    given = {**facts, "group_key_dim": key, "group_value_dim": value, "group_scale_sets": 1}
     columns = Columns(METRICS, {name: np.asarray([number]) for name, number in given.items()})
     return float(columns["group_head_bytes"][0])
 

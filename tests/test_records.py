@@ -259,7 +259,7 @@ def test_model_reads() -> None:
             "head_dim: 4}",
             "head_dim: 4, window: 8 tokens}",
             "x.yaml:15:73: layer_groups[0].window: expected one of q_heads, kv_heads, key_dim, "
-            "value_dim, head_dim, v_projection, kv_bias, read_limit, q_lora_rank, scale_parts, "
+            "value_dim, head_dim, v_projection, kv_bias, read_limit, q_lora_rank, scale_sets, "
             "found 'window' | full_attention has none",
         ),
         (

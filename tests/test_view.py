@@ -24,6 +24,7 @@ from support.plans import (
 )
 
 from planner import saved
+from planner.facts import NO_DRAFT
 from planner.planning import Plan
 from reports.numbers import NOT_APPLICABLE, UNKNOWN
 from reports.view import View, view_of
@@ -283,8 +284,8 @@ def test_every_catalog_figure_is_shown_with_its_confidence() -> None:
     plan, view = example()
     shown = {(f.kind, c.name) for f in view.facts for c in f.columns}
     for kind, word in plan.inputs.facts:
-        for name in plan.inputs.facts[kind, word]:
-            assert (kind, name) in shown
+        for name, fact in plan.inputs.facts[kind, word].items():
+            assert ((kind, name) in shown) == (fact.note != NO_DRAFT), name
     cells = [c for f in view.facts for row in f.cells for c in row if c.text != NOT_APPLICABLE]
     assert all(cell.confidence for cell in cells if cell.text != UNKNOWN)
     gpus = next(f for f in view.facts if f.kind == "gpu")
