@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isclose
 
-from accuracy_cases import GIB, Row
+from accuracy_cases import GIB, Prepared
+
+UNITS = {"GiB": GIB, "MiB": 2**20, "B": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
     """A field of engine entries, the source (part of its address) that it rests on, and why.
 
-    ``without`` is the figure that would stand if that source were not known, in GiB.
+    ``without`` is the figure that would stand if that source were not known.
     """
 
     field: str
@@ -25,6 +28,11 @@ class Constant:
     source: str
     without: float
     why: str
+    unit: str = "GiB"
+
+    def bytes_of(self, figure: float) -> float:
+        """A figure of this constant in bytes."""
+        return figure * UNITS[self.unit]
 
 
 CONSTANTS = (
@@ -38,14 +46,22 @@ CONSTANTS = (
              "0.54 with 2 H100, less runtime and NCCL; without it none"),
     Constant("engine_runtime", "0.10", 0.03, "vLLM-benchmarking", 0.13,
              "what logs on A100 leave beside the logits; without them that of 0.11"),
-    Constant("engine_images", "all", 0.8, "club-3090", 0.9,
-             "0.7 above the text part in one log with Qwen3.8-27B; without it the other's 0.9"),
-    Constant("engine_images", "all", 0.8, "talos", 0.7,
-             "0.9 above the text part in one log with Qwen3.8-27B; without it the other's 0.7"),
+    Constant("engine_patch_kept", "all", 15, "club-3090", 16.6,
+             "with the divided part 22.6 in a log of two ranks; without it the other's 24.9", "B"),
+    Constant("engine_patch_split", "all", 15, "club-3090", 16.6, "the same", "B"),
+    Constant("engine_patch_kept", "all", 15, "talos", 15.1, "without it the first one's 22.6", "B"),
+    Constant("engine_patch_split", "all", 15, "talos", 15.1, "the same", "B"),
+    Constant("engine_graph", "0.21 on", 8, "llm-d-planner/pull/205", 7.6,
+             "5.5 to 8.4 in logs of H100; without them what a log of an A100 shows", "MiB"),
 )  # fmt: skip
 
 
-def without(row: Row) -> Mapping[str, float]:
+def without(prepared: Prepared) -> Mapping[str, float]:
     """Figures in bytes that would stand if the source of this row had not been seen."""
-    source = str(row.get("source"))
-    return {c.field: c.without * GIB for c in CONSTANTS if c.source in source}
+    source = str(prepared.row.get("source"))
+    seen = [c for c in CONSTANTS if c.source in source]
+    return {
+        c.field: c.bytes_of(c.without)
+        for c in seen
+        if isclose(prepared.value(c.field) or 0, c.bytes_of(c.value), rel_tol=1e-6)
+    }

@@ -107,7 +107,7 @@ def score(rows: Sequence[Row], cases: Cases | None = None) -> Result:
 
 def _unseen(prepared: Prepared, one: Score) -> Score:
     """The same score with every figure that rests on the row's own source left out."""
-    planned = prepared.value("kv_pool", **without(prepared.row))
+    planned = prepared.value("kv_pool", **without(prepared))
     return one if planned is None else replace(one, planned=planned)
 
 
@@ -177,8 +177,8 @@ def _constants(result: Result) -> Iterator[str]:
     yield "## Figures that rest on logs"
     yield ""
     yield from _table(
-        ("figure", "releases", "GiB", "rests on", "without it", "why"),
-        [[c.field, c.releases, f"{c.value:.2f}", c.source, f"{c.without:.2f}", c.why]
+        ("figure", "releases", "value", "unit", "rests on", "without it", "why"),
+        [[c.field, c.releases, f"{c.value:g}", c.unit, c.source, f"{c.without:g}", c.why]
          for c in CONSTANTS],
     )  # fmt: skip
     yield "KV pools as planned, and without the figures that rest on the source of the row:"

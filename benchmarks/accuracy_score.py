@@ -303,7 +303,7 @@ def weights(p: Prepared) -> Score:
     staged = float(p.row.get("pp") or 1) > 1
     planned = _need(p.value("stage_weights" if staged else "weights_gpu"), "parameter counts")
     if engine_of(p.row) == "vllm":
-        planned += p.value("rotary_tables") or 0.0  # printed with what loading takes
+        planned += sum(p.value(n) or 0.0 for n in ("rotary_tables", "deepstack_buffers"))
     return _score(p, WEIGHTS, planned, measured, HALF_DIGIT * GIB, _weights_reason(p, planned))
 
 
@@ -341,7 +341,15 @@ def pool(p: Prepared) -> Score:
         raise SkippedError(p.undrafted)
     measured = _need(_seen(p.row, "kv_available_gib"), "pool not printed") * GIB
     planned = _need(p.value("kv_pool"), "memory of the card")
+    if not p.row.get("model_quant") and measured > 0 and _too_heavy(p):
+        raise SkippedError("quantisation not stated, and the published weights do not fit the card")
     return _score(p, POOL, planned, measured, HALF_DIGIT * GIB, _pool_reason(p))
+
+
+def _too_heavy(p: Prepared) -> bool:
+    """Whether the weights alone exceed what the engine may take."""
+    weights, requested = p.value("weights_gpu"), p.value("memory_requested")
+    return weights is not None and requested is not None and weights > requested
 
 
 def _own_share(p: Prepared) -> float | None:
@@ -359,8 +367,17 @@ def _pool_reason(p: Prepared) -> str:
     own, stated = _own_share(p), float(p.row["gpu_memory_utilization"])
     if own is not None and abs(own - stated) > OWN_SHARE_SLACK:
         return f"{_LOG}its own parts add up to a utilisation of {own:.2f}, not {stated:.2f}"
+    measured = (_seen(p.row, "kv_available_gib") or 0) * GIB
+    if p.value("graphs_gpu") and measured > 0:
+        found = p.value("kv_pool", graphs_gpu=0.0)
+        if found is not None and abs(found / measured - 1) <= AIMS[POOL]:
+            return f"{_UNSTATED}no estimate of CUDA graphs taken out meets the log"
+    other = ""
+    if p.value("expert_padding") != p.value("expert_padding", on_hopper=0.0):
+        found = p.value("kv_pool", on_hopper=0.0) or 0.0
+        other = f"; {found / measured - 1:+.1%} with Marlin, where Triton's kernels are missing"
     loaded = _seen(p.row, "weights_gib")
-    ours = (p.value("weights_gpu") or 0) / GIB
+    ours = (p.value("loading_gpu") or 0) / GIB
     requested = (p.value("memory_requested") or 0) / GIB
     there = _seen(p.row, "kv_available_gib") or 0
     over = (p.value("engine_overhead") or 0) / GIB
@@ -372,7 +389,7 @@ def _pool_reason(p: Prepared) -> str:
         ("cuda_graph_gib", "graphs")) if (value := _seen(p.row, key)) is not None]  # fmt: skip
     told = f" ({', '.join(known)})" if known else ""
     off = "" if loaded is None else f"; weights {loaded:.2f}, planned {ours:.2f}"
-    return words + told + off
+    return words + told + off + other
 
 
 _RULES: dict[str, Callable[[Prepared], Score | None]] = {

@@ -35,6 +35,11 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "max_context": (("max_context",), "token/request"),
         "params_draft": (("draft", "params"), "param"),
         "draft_element": (("draft", "element"), "byte/param"),
+        "rotary_width": (("rotary_width",), "1/token"),
+        "deepstack_levels": (("deepstack_levels",), "1"),
+        "image_width": (("images", "width"), "1"),
+        "image_patches": (("images", "patches"), "1"),
+        "image_tokens": (("images", "tokens"), "token/request"),
     },
     "gpu": {
         **{
@@ -75,7 +80,10 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "engine_keeps_workspace": (("takes", "keeps_workspace"), "1"),
         **{
             f"engine_{name}": (("takes", name), "byte/gpu")
-            for name in ("images", "runtime", "collectives", "fast_link", "graphs")
+            for name in (
+                "images", "patch_kept", "patch_split", "runtime", "collectives", "fast_link",
+                "graph",
+            )
         },
         "engine_static_fixed": (("static", "fixed"), "byte/gpu"),
         "engine_static_token": (("static", "token"), "byte/token/gpu"),

@@ -186,6 +186,14 @@ class Verification(Part):
     note: StrictStr = ""
 
 
+class Images(Part):
+    """The largest image that the model takes, as its vision tower sees it."""
+
+    width: Count
+    patches: Count
+    tokens: Tokens
+
+
 class Model(Record):
     """A model as published."""
 
@@ -201,6 +209,9 @@ class Model(Record):
     vocab_size: Count
     q_heads: Count
     max_context: Tokens
+    rotary_width: Count | None = None
+    deepstack_levels: Count | None = None
+    images: Images | None = None
     experts: Count | None = None
     experts_per_token: Count | None = None
     moe_first: Count | None = None
@@ -278,10 +289,12 @@ class EngineTakes(Part):
     token_working: Bytes
     keeps_workspace: Flag
     images: Bytes
+    patch_kept: Bytes
+    patch_split: Bytes
     runtime: Bytes
     collectives: Bytes
     fast_link: Bytes
-    graphs: Bytes
+    graph: Bytes
 
 
 class EngineStatic(Part):

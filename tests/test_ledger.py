@@ -76,9 +76,68 @@ def test_activations_halve_with_the_sampler_of_0_17(tmp_path: Path) -> None:
     assert 0.35 < new / old < 0.45
 
 
-def test_graphs_are_taken_from_the_pool_since_0_21(tmp_path: Path) -> None:
-    assert gib(plan(tmp_path, V019), "graphs_gpu") == 0
-    assert gib(plan(tmp_path, "engine=vllm-0.21-0.32"), "graphs_gpu") > 0
+@pytest.mark.parametrize(
+    ("requests", "sizes"), [(1, 2), (2, 3), (4, 4), (64, 19), (128, 35), (256, 51), (1024, 51)]
+)
+def test_graphs_are_taken_from_the_pool_since_0_21(
+    tmp_path: Path, requests: int, sizes: int
+) -> None:
+    """1, 2 and 4; every eighth size below 256, every sixteenth up to 512; captured twice."""
+    settings = ("engine=vllm-0.21-0.32", f"max_num_seqs={requests}")
+    assert gib(plan(tmp_path, *settings), "graphs_gpu") == pytest.approx(2 * sizes * 8 / 1024)
+    assert gib(plan(tmp_path, V019, f"max_num_seqs={requests}"), "graphs_gpu") == 0
+
+
+def vision(tmp_path: Path, model: str, *settings: str) -> Plan:
+    return plan(tmp_path, f"models=[{model}]", "gpus=[rtx-5090]", *settings)
+
+
+def test_loading_a_model_with_images_makes_tables_and_buffers(tmp_path: Path) -> None:
+    """Qwen3-VL-8B: 8,767,123,696 weights on two ranks, 262,144 x 4 positions of 128, three buffers
+    of 32,768 x 4,096; a log of 0.12 has 9.1948 GiB."""
+    made = vision(tmp_path, "qwen3-vl-8b", "engine=vllm-0.11-0.16", "tp=[2]",
+                  "batched_tokens=32768 tokens")  # fmt: skip
+    assert made.value("rotary_tables") == 262144 * 4 * 128 * 2
+    assert made.value("deepstack_buffers") == 3 * 32768 * 4096 * 2
+    assert gib(made, "loading_gpu") == pytest.approx(9.1948, rel=0.005)
+    text = vision(tmp_path, "qwen3-8b", "engine=vllm-0.11-0.16", "batched_tokens=32768 tokens")
+    assert text.value("deepstack_buffers") == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "width"),
+    [("gemma-4-26b-a4b", 256 + 512), ("gemma-3-27b", 2 * 128), ("qwen3.5-27b", 4 * 64),
+     ("minimax-m2", 64), ("llama-3.1-8b", 128), ("jamba-1.5-mini", 0)],
+)  # fmt: skip
+def test_tables_of_rotations_follow_the_rotated_part(
+    tmp_path: Path, model: str, width: int
+) -> None:
+    made = plan(tmp_path, V019, f"models=[{model}]")
+    assert made.value("rotary_tables") == made.value("max_context") * width * 2  # type: ignore[operator]
+
+
+def test_the_vision_tower_is_tried_before_the_decoder(tmp_path: Path) -> None:
+    """One image of 65,536 patches where a step is shorter than it, two in a step of 32,768."""
+    new = "engine=vllm-0.21-0.32"
+    made = vision(tmp_path, "qwen3.8-27b", new, "tp=[2]")
+    assert made.value("activation_peak") == 65536 * 1152 * (15 + 15 / 2)
+    longer = vision(tmp_path, "qwen3.8-27b", new, "tp=[2]", "batched_tokens=8192 tokens")
+    assert longer.value("activation_peak") == made.value("activation_peak")
+    double = vision(tmp_path, "qwen3.8-27b", new, "tp=[2]", "batched_tokens=32768 tokens")
+    assert double.value("images_peak") == 2 * 65536 * 1152 * (15 + 15 / 2)
+    # Images of Gemma 4 are small: the decoder takes more, and the results of seven images stay.
+    small = plan(tmp_path, V019, "models=[gemma-4-26b-a4b]", "gpus=[a100-sxm-80]")
+    results = 7 * 280 * 2816 * 2
+    assert small.value("images_kept") == results
+    assert small.value("activation_peak") == (
+        results + 2048 * 2816 * 6 + 256 * 262144 * 14 + 2048 * 8 * (2816 + 704) * 2
+    )
+
+
+def test_towers_of_unknown_size_take_what_logs_show(tmp_path: Path) -> None:
+    made = vision(tmp_path, "kimi-k2.5", V019)
+    assert gib(made, "images_peak") == pytest.approx(1.6)
+    assert vision(tmp_path, "qwen3-8b", V019).value("images_peak") == 0
 
 
 def test_what_was_measured_stands_over_the_parts(tmp_path: Path) -> None:
