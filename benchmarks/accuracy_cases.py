@@ -37,6 +37,17 @@ PACKED_SINCE = (0, 25)
 POOLED_SINCE = (0, 30)
 """GLM-5.3-Flash and Qwen3.8-Flash-Next, pooled keys beside states, are not served before; builds of
 forks and commits had layouts of their own, and are not scored."""
+FAMILIES = {
+    "vllm": "vllm", "sglang": "sglang", "tensorrt-llm": "tensorrt-llm", "trt-llm": "tensorrt-llm",
+    "trtllm": "tensorrt-llm", "llama.cpp": "llama.cpp", "llama-server": "llama.cpp",
+}  # fmt: skip
+"""Engines as they are spelt, and their family."""
+
+DATES = {
+    "2025-03-18": (0, 8), "2025-07-24": (0, 10), "2025-10-02": (0, 11), "2026-03-01": (0, 17),
+    "2026-05-15": (0, 21), "2026-10-15": (0, 33),
+}  # fmt: skip
+"""About when releases of vLLM that changed rules came out, for rows that state none."""
 
 PLAN_SETTINGS = ("prefix_caching", "batched_tokens", "max_num_seqs")
 """Settings of a row that are inputs of the whole plan."""
@@ -48,18 +59,28 @@ class UnscorableError(Exception):
 
 def engine_of(row: Row) -> str:
     """The engine's family: vllm, sglang, tensorrt-llm, llama.cpp, or the words as given."""
-    words = str(row.get("engine") or "").lower()
-    known = ("vllm", "sglang", "tensorrt-llm", "llama.cpp")
-    return next((name for name in known if name in words), words)
+    words = re.sub(r"[\s_]+", "-", str(row.get("engine") or "").lower())
+    return next((name for spelt, name in FAMILIES.items() if spelt in words), words)
 
 
 def release(row: Row) -> tuple[int, ...] | None:
     """The first two numbers of the engine's version, where it is one."""
-    found = re.search(r"\b(\d)\.(\d+)", str(row.get("engine_version") or ""))
-    # Development builds count from 0.1 or from a commit: the date says more than the number.
-    if not found or re.search(r"dev\d{3,}\+", str(row.get("engine_version"))):
+    written = str(row.get("engine_version") or "")
+    if re.search(r"\bnim\b", str(row.get("engine")).lower()):
+        return None  # a container's own number
+    found = re.search(r"(?<![\d.-])v?(\d{1,2})\.(\d+)", written)
+    # Development builds that count from 0.1 hide the release: the date says more than the number.
+    if not found or re.search(r"\b0\.1\.dev\d", written):
         return None
     return int(found[1]), int(found[2])
+
+
+def _dated(row: Row) -> tuple[int, ...] | None:
+    """The release of vLLM that was newest at the date of the row."""
+    date = str(row.get("date") or "")
+    if engine_of(row) != "vllm" or not date:
+        return None
+    return max((number for day, number in DATES.items() if day <= date), default=(0, 0))
 
 
 @dataclass(frozen=True)
@@ -221,7 +242,11 @@ class Cases:
 
     def engine_entry(self, row: Row) -> str:
         """The engine entry of the newest release that is not after the row's; else plain."""
-        family, number = engine_of(row), release(row)
+        family, number = engine_of(row), release(row) or _dated(row)
+        if re.search(r"\bV0\b", str(row.get("engine_version"))):
+            number = min(
+                number or (0, 0), (0, 7)
+            )  # the older engine, which releases up to 0.10 had
         if family == "vllm" and re.search(r"hpu|gaudi", str(row.get("engine")).lower()):
             return "vllm-gaudi"
         found = {

@@ -65,7 +65,8 @@ def read_rows(path: Path) -> list[Row]:
     rows = data.get("cases") if isinstance(data, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(Problem(Span(str(path)), "cases", "a list of mappings", "none"))
-    return rows
+    return [{"id": f"row {n}", "kind": "unspecified", "model": "not stated", **row}
+            for n, row in enumerate(rows, 1)]  # fmt: skip
 
 
 def score(rows: Sequence[Row], cases: Cases | None = None) -> Result:

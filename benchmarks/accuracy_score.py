@@ -318,12 +318,21 @@ def activation(p: Prepared) -> Score:
         raise SkippedError(f"card not in the catalog: {p.row.get('gpu')}")
     if p.undrafted:
         raise SkippedError(p.undrafted)
+    if p.row.get("speculative"):
+        raise SkippedError("a draft model may be loaded beside the model")
+    _profiled(p)
     measured = _need(_seen(p.row, "activation_gib"), "not printed") * GIB
     # Logs of pipeline stages quote the first rank, which samples nothing.
     name = "activation_first" if float(p.row.get("pp") or 1) > 1 else "activation_peak"
     planned = _need(p.value(name), "no parts of the overhead in the engine entry")
     words = f"{measured / GIB:.2f} GiB in the log, planned {planned / GIB:.2f}"
     return _score(p, ACTIVATION, planned, measured, HALF_DIGIT * GIB, words)
+
+
+def _profiled(p: Prepared) -> None:
+    """The parts of the overhead are those of PyTorch on GPUs."""
+    if p.gpu is not None and p.gpu.startswith(("tpu", "trainium", "inferentia")):
+        raise SkippedError(f"no rule for what compiled programs take on {p.row.get('gpu')}")
 
 
 def pool(p: Prepared) -> Score:
@@ -335,6 +344,7 @@ def pool(p: Prepared) -> Score:
         raise SkippedError(f"no memory rule for {p.row.get('engine')}")
     if p.gpu.startswith("gaudi"):
         raise SkippedError("Gaudi takes a share of the memory that loading leaves: no rule")
+    _profiled(p)
     if p.weight_format is None:
         raise SkippedError(f"quantisation not of the catalog: {p.row.get('model_quant')}")
     if p.undrafted:

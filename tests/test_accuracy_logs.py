@@ -16,6 +16,7 @@ sys.path.append(str(REPOSITORY / "benchmarks"))
 import accuracy_logs
 import accuracy_score
 from accuracy_cases import GIB, Cases, UnscorableError
+from accuracy_constants import without
 from accuracy_names import forms, plain
 
 ALL = sorted(set(accuracy_score.SCORED_AS.values()))
@@ -239,6 +240,51 @@ def test_the_pool_follows_from_card_share_and_the_stated_overhead() -> None:
     assert found.met
     off = scored(accuracy_score.POOL, observed={**observed, "kv_available_gib": 40.0})
     assert "overhead 16.01 GiB in the log, planned 2.48" in off.reason
+
+
+def test_weights_count_what_loading_makes() -> None:
+    """Qwen3-VL-8B on two ranks, 32,768 tokens a step: half of the weights, 256 MiB of tables, 768
+    MiB of buffers for visual features."""
+    found = scored(
+        accuracy_score.WEIGHTS, model="Qwen/Qwen3-VL-8B-Instruct", tp=2, engine_version="0.12.0",
+        max_num_batched_tokens=32768, observed={"weights_gib": 9.19},
+    )  # fmt: skip
+    assert found.met and found.planned == pytest.approx(8_767_123_696 + 2**30, rel=1e-4)
+
+
+def test_an_estimate_of_graphs_that_was_not_taken_is_an_unstated_setting() -> None:
+    changes = {"engine_version": "0.26.0", "gpu_memory_utilization": 0.35,
+               "observed": {"kv_available_gib": 10.0}}  # fmt: skip
+    found = scored(accuracy_score.POOL, **changes)
+    assert not found.met and found.excused and "CUDA graphs" in found.reason
+    assert "CUDA graphs" not in scored(accuracy_score.POOL, **{
+        **changes, "observed": {"kv_available_gib": 7.0}}).reason  # fmt: skip
+
+
+def test_weights_that_do_not_fit_are_not_those_of_the_row() -> None:
+    heavy = {"model": "Qwen/Qwen3-32B", "model_quant": None, "gpu": "RTX 4090 24GB"}
+    told = skipped(**heavy)[accuracy_score.POOL]
+    assert told == "quantisation not stated, and the published weights do not fit the card"
+    assert accuracy_score.POOL not in skipped(**{**heavy, "model_quant": "none (bf16)"})
+
+
+def test_the_kernel_of_tiled_experts_may_be_another() -> None:
+    found = scored(
+        accuracy_score.POOL, model="openai/gpt-oss-120b", model_quant="mxfp4",
+        engine_version="0.11.0", gpu_memory_utilization=0.95, max_num_batched_tokens=1024,
+        observed={"kv_available_gib": 1.7},
+    )  # fmt: skip
+    assert not found.met and not found.excused and "% with Marlin" in found.reason
+
+
+def test_a_figure_is_left_out_only_where_it_stands() -> None:
+    def left_out(**changes: Any) -> dict[str, float]:
+        given = row(source="https://github.com/llm-d-incubation/llm-d-planner/pull/205", **changes)
+        return dict(without(cases().prepare(given)))
+
+    assert left_out() == {"engine_runtime": 0.13 * GIB, "engine_fast_link": 0.04 * GIB}
+    assert left_out(engine_version="0.26.0")["engine_graph"] == 7.6 * 2**20
+    assert left_out(engine_version="0.11.0") == {}
 
 
 # ---- what is not scored --------------------------------------------------------------------------
