@@ -36,6 +36,9 @@ SCORED_AS = {
 OWN_SHARE_SLACK = 0.02
 """How far the printed parts of a log may be from the utilisation that it states."""
 
+UNIFIED = frozenset({"gb10", "jetson-thor"})
+"""Cards on which vLLM counts as free what the host has available (utils/mem_utils.py)."""
+
 _UNSTATED = "a setting that the row does not state: "
 _LOG = "the log: "
 _DOUBTS = (_UNSTATED, _LOG)
@@ -383,9 +386,12 @@ def _pool_reason(p: Prepared) -> str:
         if found is not None and abs(found / measured - 1) <= AIMS[POOL]:
             return f"{_UNSTATED}no estimate of CUDA graphs taken out meets the log"
     other = ""
+    if p.gpu in UNIFIED:
+        other = "; unified memory: pages of the host count too, and no figure of theirs is known"
     if p.value("expert_padding") != p.value("expert_padding", on_hopper=0.0):
-        found = p.value("kv_pool", on_hopper=0.0) or 0.0
-        other = f"; {found / measured - 1:+.1%} with Marlin, where Triton's kernels are missing"
+        left = (p.value("kv_pool", on_hopper=0.0) or 0.0) / measured - 1
+        if abs(left) < abs((p.value("kv_pool") or 0.0) / measured - 1):
+            other = f"; {left:+.1%} with Marlin, where Triton's kernels are missing"
     loaded = _seen(p.row, "weights_gib")
     ours = (p.value("loading_gpu") or 0) / GIB
     requested = (p.value("memory_requested") or 0) / GIB
