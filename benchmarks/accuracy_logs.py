@@ -220,9 +220,10 @@ decimals). In doubt are rows whose log or unstated setting explains the miss, as
 their errors count in the tables, and the aim is not held against them. Names of models, cards
 and formats are looked up in the catalog; what it does not have is listed under "Not scored".
 
-Three readings of the rows are ours and were settled while looking at these rows: prefix caching of
+Five readings of the rows are ours and were settled while looking at these rows: prefix caching of
 states is on by default after vLLM 0.26 (pull request 50991), off before; one batch of tokens is in
-flight before 0.33; a KV dtype with a question mark or "inferred" counts as not stated. A pool of
+flight before 0.33; a KV dtype with a question mark or "inferred" counts as not stated; a row that
+states no release has that of its date; a name says the quantisation where nothing else does. A pool of
 one rank beside the least tokens of all is the explanation of the collection, not a proven one.
 """
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from accuracy_cases import GIB, Prepared, Row, engine_of
+from accuracy_cases import GIB, Prepared, engine_of
+from accuracy_reasons import DOUBTS, LOG, UNSTATED, pool_reason, seen, too_heavy
 
 HALF_DIGIT = 0.005
 BYTES = "KV bytes per token, one GPU"
@@ -31,18 +32,6 @@ SCORED_AS = {
     CONCURRENCY: "max_concurrency", NEEDED: "needed_gib_for_one", WEIGHTS: "weights_gib",
     ACTIVATION: "activation_gib", POOL: "kv_pool_gib",
 }  # fmt: skip
-
-
-OWN_SHARE_SLACK = 0.02
-"""How far the printed parts of a log may be from the utilisation that it states."""
-
-UNIFIED = frozenset({"gb10", "jetson-thor"})
-"""Cards on which vLLM counts as free what the host has available (utils/mem_utils.py)."""
-
-_UNSTATED = "a setting that the row does not state: "
-_LOG = "the log: "
-_DOUBTS = (_UNSTATED, _LOG)
-"""Reasons that lie in the row: the aim is not held against it, the error still counts."""
 
 
 class SkippedError(Exception):
@@ -85,11 +74,6 @@ def scores(prepared: Prepared) -> Iterator[Score | tuple[str, str]]:
                 yield found
 
 
-def _seen(row: Row, name: str) -> float | None:
-    value = (row.get("observed") or {}).get(name)
-    return float(value) if isinstance(value, int | float) else None
-
-
 def _need(value: float | None, words: str) -> float:
     if value is None:
         raise SkippedError(f"unknown: {words}")
@@ -105,7 +89,7 @@ def _score(
         raise SkippedError("the log states 0")
     off = max(0.0, abs(planned - measured) - span) / abs(measured)
     met = off <= AIMS[quantity]
-    excused = not met and reason.startswith(_DOUBTS)
+    excused = not met and reason.startswith(DOUBTS)
     return Score(quantity, str(p.row["id"]), str(p.row["kind"]), planned, measured, met,
                  "" if met else reason, excused)  # fmt: skip
 
@@ -123,10 +107,10 @@ def implied_rate(p: Prepared) -> tuple[float | None, str]:
         raise SkippedError("not a rate: a fixed cost per request is folded in")
     if (stated := check.get("implied_bytes_per_token_per_gpu")) is not None:
         return float(stated), "implied"
-    tokens = _seen(p.row, "kv_tokens") or _seen(p.row, "n_ctx")
-    size = _seen(p.row, "kv_size_gib") or (_seen(p.row, "kv_size_mib") or 0) / 1024
+    tokens = seen(p.row, "kv_tokens") or seen(p.row, "n_ctx")
+    size = seen(p.row, "kv_size_gib") or (seen(p.row, "kv_size_mib") or 0) / 1024
     if not size and p.one_kind and p.row.get("token_report") == "blocks_x_block_size":
-        size = _seen(p.row, "kv_available_gib") or 0
+        size = seen(p.row, "kv_available_gib") or 0
     if size and tokens:
         return size * GIB / tokens, "implied"
     hand = check.get("hand_bytes_per_token_per_gpu")
@@ -143,7 +127,7 @@ def kv_bytes(p: Prepared) -> Score:
     hand = check.get("hand_bytes_per_token_per_gpu")
     spread = check.get("verdict") == "rounding or rank spread"
     if not found.met and spread and hand and abs(planned / float(hand) - 1) <= AIMS[BYTES]:
-        words = f"{_LOG}pool of one rank, tokens are the least of all; the hand figure is met"
+        words = f"{LOG}pool of one rank, tokens are the least of all; the hand figure is met"
         return Score(BYTES, found.row, found.kind, planned, found.measured, False, words, True)
     if not found.met:
         return Score(BYTES, found.row, found.kind, planned, found.measured, False,
@@ -155,13 +139,13 @@ def kv_bytes(p: Prepared) -> Score:
 
 
 def _pool(p: Prepared) -> float | None:
-    pool = _seen(p.row, "kv_available_gib")
+    pool = seen(p.row, "kv_available_gib")
     return None if pool is None or pool <= 0 else pool * GIB
 
 
 def _blocks(p: Prepared) -> float | None:
     """Blocks that the log counts; ``blocks_available`` are those that were free at some time."""
-    return _seen(p.row, "gpu_blocks") or _seen(p.row, "mamba_cache_blocks")
+    return seen(p.row, "gpu_blocks") or seen(p.row, "mamba_cache_blocks")
 
 
 def _planned_here(p: Prepared) -> None:
@@ -189,7 +173,7 @@ def _line(p: Prepared, given: dict[str, float]) -> float | None:
 
 
 def tokens_of_blocks(p: Prepared) -> Score | None:
-    count, tokens = _blocks(p), _seen(p.row, "kv_tokens")
+    count, tokens = _blocks(p), seen(p.row, "kv_tokens")
     if count is None or tokens is None:
         return None
     _planned_here(p)
@@ -203,11 +187,11 @@ def tokens_of_blocks(p: Prepared) -> Score | None:
 
 
 def tokens_of_pool(p: Prepared) -> Score | None:
-    if _blocks(p) is not None and _seen(p.row, "kv_tokens") is not None:
+    if _blocks(p) is not None and seen(p.row, "kv_tokens") is not None:
         return None
     _planned_here(p)
     pool = _need(_pool(p), "pool not printed")
-    tokens = _need(_seen(p.row, "kv_tokens"), "tokens not printed")
+    tokens = _need(seen(p.row, "kv_tokens"), "tokens not printed")
 
     def planned(**other: float) -> float | None:
         return _line(p, {"stage_pool": pool, **other})
@@ -222,9 +206,9 @@ def tokens_of_pool(p: Prepared) -> Score | None:
 
 def concurrency(p: Prepared) -> Score:
     _planned_here(p)
-    times = _need(_seen(p.row, "max_concurrency"), "concurrency not printed")
+    times = _need(seen(p.row, "max_concurrency"), "concurrency not printed")
     given: dict[str, float] = {}
-    if (at := _seen(p.row, "max_concurrency_at")) is not None:
+    if (at := seen(p.row, "max_concurrency_at")) is not None:
         given["context"] = at
     pool, count = _pool(p), _blocks(p)
     if count is None and pool is None:
@@ -246,7 +230,7 @@ def concurrency(p: Prepared) -> Score:
 
 def _counted(p: Prepared) -> float:
     """Blocks behind a token line that counts them; one that follows from the concurrency cannot."""
-    tokens = _need(_seen(p.row, "kv_tokens"), "neither pool nor blocks nor tokens are printed")
+    tokens = _need(seen(p.row, "kv_tokens"), "neither pool nor blocks nor tokens are printed")
     report = p.row.get("token_report")
     if report not in ("blocks_x_block_size", "blocks_over_groups"):
         raise SkippedError("no pool in the log, and its tokens follow from its concurrency")
@@ -257,8 +241,8 @@ def _counted(p: Prepared) -> float:
 
 def needed(p: Prepared) -> Score:
     _planned_here(p)
-    measured = _need(_seen(p.row, "needed_gib_for_one"), "not printed") * GIB
-    at = _need(_seen(p.row, "needed_at"), "length not printed")
+    measured = _need(seen(p.row, "needed_gib_for_one"), "not printed") * GIB
+    at = _need(seen(p.row, "needed_at"), "length not printed")
 
     def planned(**other: float) -> float | None:
         blocks = p.value("request_blocks", **{"context": at, **other})
@@ -281,7 +265,7 @@ def _other_setting(
 
     cached = p.value("prefix_caching")
     if meets(prefix_caching=0.0 if cached else 1.0):
-        return f"{_UNSTATED}prefix caching {'off' if cached else 'on'} meets the log"
+        return f"{UNSTATED}prefix caching {'off' if cached else 'on'} meets the log"
     flight = float(p.value("tokens_in_flight") or 0)
     unstated = "" if p.row.get("max_num_batched_tokens") else _UNSTATED
     for words, times in (("twice", 2.0), ("half", 0.5)):
@@ -289,7 +273,7 @@ def _other_setting(
             return f"{unstated}{words} the tokens in flight meets the log"
     check = p.row.get("check") or {}
     if check.get("verdict") == "rounding or rank spread":
-        return f"{_LOG}pool printed for one rank, tokens and concurrency are the least of all"
+        return f"{LOG}pool printed for one rank, tokens and concurrency are the least of all"
     return "no setting tried meets the log: groups of a draft or a fork's own rule"
 
 
@@ -302,6 +286,9 @@ def weights(p: Prepared) -> Score:
     if p.undrafted:
         raise SkippedError(p.undrafted)
     measured = _need(_seen(p.row, "weights_gib"), "not printed") * GIB
+    if p.row.get("speculative"):
+        raise SkippedError("a draft model may be loaded beside the model")
+    measured = _need(seen(p.row, "weights_gib"), "not printed") * GIB
     # Logs of pipeline stages quote the first rank.
     staged = float(p.row.get("pp") or 1) > 1
     planned = _need(p.value("stage_weights" if staged else "weights_gpu"), "parameter counts")
@@ -311,7 +298,7 @@ def weights(p: Prepared) -> Score:
 
 
 def _weights_reason(p: Prepared, planned: float) -> str:
-    less = (_seen(p.row, "weights_gib") or 0) - planned / GIB
+    less = (seen(p.row, "weights_gib") or 0) - planned / GIB
     words = f"{abs(less):.2f} GiB {'more' if less > 0 else 'less'} in the log"
     return f"{words}: cause not found"
 
@@ -324,7 +311,7 @@ def activation(p: Prepared) -> Score:
     if p.row.get("speculative"):
         raise SkippedError("a draft model may be loaded beside the model")
     _profiled(p)
-    measured = _need(_seen(p.row, "activation_gib"), "not printed") * GIB
+    measured = _need(seen(p.row, "activation_gib"), "not printed") * GIB
     # Logs of pipeline stages quote the first rank, which samples nothing.
     name = "activation_first" if float(p.row.get("pp") or 1) > 1 else "activation_peak"
     planned = _need(p.value(name), "no parts of the overhead in the engine entry")
@@ -353,59 +340,13 @@ def pool(p: Prepared) -> Score:
     if p.undrafted:
         raise SkippedError(p.undrafted)
     measured = _need(_seen(p.row, "kv_available_gib"), "pool not printed") * GIB
+    if p.row.get("speculative"):
+        raise SkippedError("a draft model may be loaded beside the model")
+    measured = _need(seen(p.row, "kv_available_gib"), "pool not printed") * GIB
     planned = _need(p.value("kv_pool"), "memory of the card")
-    if not p.row.get("model_quant") and measured > 0 and _too_heavy(p):
+    if not p.row.get("model_quant") and measured > 0 and too_heavy(p):
         raise SkippedError("quantisation not stated, and the published weights do not fit the card")
-    return _score(p, POOL, planned, measured, HALF_DIGIT * GIB, _pool_reason(p))
-
-
-def _too_heavy(p: Prepared) -> bool:
-    """Whether the weights alone exceed what the engine may take."""
-    weights, requested = p.value("weights_gpu"), p.value("memory_requested")
-    return weights is not None and requested is not None and weights > requested
-
-
-def _own_share(p: Prepared) -> float | None:
-    """The utilisation that the printed parts of a log add up to, where it prints them all."""
-    parts = [_seen(p.row, n) for n in ("weights_gib", "activation_gib", "non_torch_gib",
-                                       "kv_available_gib")]  # fmt: skip
-    total = p.value("memory_total")
-    if total is None or any(part is None for part in parts):
-        return None
-    return sum(part for part in parts if part is not None) * GIB / total
-
-
-def _pool_reason(p: Prepared) -> str:
-    """What the log leaves for everything beside weights and KV, against the planned overhead."""
-    own, stated = _own_share(p), float(p.row["gpu_memory_utilization"])
-    if own is not None and abs(own - stated) > OWN_SHARE_SLACK:
-        return f"{_LOG}its own parts add up to a utilisation of {own:.2f}, not {stated:.2f}"
-    measured = (_seen(p.row, "kv_available_gib") or 0) * GIB
-    if p.value("graphs_gpu") and measured > 0:
-        found = p.value("kv_pool", graphs_gpu=0.0)
-        if found is not None and abs(found / measured - 1) <= AIMS[POOL]:
-            return f"{_UNSTATED}no estimate of CUDA graphs taken out meets the log"
-    other = ""
-    if p.gpu in UNIFIED:
-        other = "; unified memory: pages of the host count too, and no figure of theirs is known"
-    if p.value("expert_padding") != p.value("expert_padding", on_hopper=0.0):
-        left = (p.value("kv_pool", on_hopper=0.0) or 0.0) / measured - 1
-        if abs(left) < abs((p.value("kv_pool") or 0.0) / measured - 1):
-            other = f"; {left:+.1%} with Marlin, where Triton's kernels are missing"
-    loaded = _seen(p.row, "weights_gib")
-    ours = (p.value("loading_gpu") or 0) / GIB
-    requested = (p.value("memory_requested") or 0) / GIB
-    there = _seen(p.row, "kv_available_gib") or 0
-    over = (p.value("engine_overhead") or 0) / GIB
-    rest = requested - there - (ours if loaded is None else loaded)
-    beside = "overhead" if loaded is not None else "overhead (beside planned weights)"
-    words = f"{beside} {rest:.2f} GiB in the log, planned {over:.2f}"
-    known = [f"{name} {value:.2f}" for key, name in (
-        ("activation_gib", "activation"), ("non_torch_gib", "non-torch"),
-        ("cuda_graph_gib", "graphs")) if (value := _seen(p.row, key)) is not None]  # fmt: skip
-    told = f" ({', '.join(known)})" if known else ""
-    off = "" if loaded is None else f"; weights {loaded:.2f}, planned {ours:.2f}"
-    return words + told + off + other
+    return _score(p, POOL, planned, measured, HALF_DIGIT * GIB, pool_reason(p, AIMS[POOL]))
 
 
 _RULES: dict[str, Callable[[Prepared], Score | None]] = {

@@ -38,7 +38,7 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "rotary_width": (("rotary_width",), "1/token"),
         "deepstack_levels": (("deepstack_levels",), "1"),
         "image_width": (("images", "width"), "1"),
-        "image_patches": (("images", "patches"), "1"),
+        "image_patches": (("images", "patches"), "token"),
         "image_tokens": (("images", "tokens"), "token/request"),
     },
     "gpu": {
@@ -77,13 +77,12 @@ FACTS: dict[str, dict[str, tuple[Key, str]]] = {
         "engine_logit": (("takes", "logit"), "byte/request/gpu"),
         "engine_token_kept": (("takes", "token_kept"), "byte/token/gpu"),
         "engine_token_working": (("takes", "token_working"), "byte/token/gpu"),
+        "engine_patch_kept": (("takes", "patch_kept"), "byte/token/gpu"),
+        "engine_patch_split": (("takes", "patch_split"), "byte/token/gpu"),
         "engine_keeps_workspace": (("takes", "keeps_workspace"), "1"),
         **{
             f"engine_{name}": (("takes", name), "byte/gpu")
-            for name in (
-                "images", "patch_kept", "patch_split", "runtime", "collectives", "fast_link",
-                "graph",
-            )
+            for name in ("images", "runtime", "collectives", "fast_link", "graph")
         },
         "engine_static_fixed": (("static", "fixed"), "byte/gpu"),
         "engine_static_token": (("static", "token"), "byte/token/gpu"),
@@ -148,7 +147,7 @@ class GroupFacts:
 
 
 # An absent component of a sum that adds up exactly is 0; so is the expert count of a dense model.
-_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token")
+_ABSENT_IS_ZERO = ("params", "experts", "experts_per_token", "deepstack_levels")
 _PLACES = {"moe_places": placed_experts, "dense_places": placed_dense}
 NO_DRAFT = "no draft in this plan"
 _ABSENT_NOTE = "none; the components that are given add up to the total"

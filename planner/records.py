@@ -28,7 +28,7 @@ from planner.figures import (
     refusal,
 )
 from planner.places import Places
-from planner.records_base import Id, Record, Source
+from planner.records_base import Id, Images, Record, Source
 from planner.records_gpu import Gpu
 from planner.records_places import GroupPlaces, check_places
 from planner.yamlfile import YamlFile
@@ -184,14 +184,6 @@ class Verification(Part):
     ]
     source: StrictStr | None = None
     note: StrictStr = ""
-
-
-class Images(Part):
-    """The largest image that the model takes, as its vision tower sees it."""
-
-    width: Count
-    patches: Count
-    tokens: Tokens
 
 
 class Model(Record):

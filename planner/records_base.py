@@ -1,4 +1,4 @@
-"""What every catalog entry has: an id, names, and sources that its figures cite."""
+"""What every catalog entry has: an id, names, sources that figures cite; and sizes of images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, StrictStr, model_validator
 
 from planner.errors import nearest
-from planner.figures import ID_PATTERN, URL_PATTERN, Confidence, Part, Texts, refusal
+from planner.figures import ID_PATTERN, URL_PATTERN, Confidence, Count, Part, Texts, Tokens, refusal
 
 
 class Source(Part):
@@ -41,3 +41,11 @@ class Record(Part):
                     nearest(source.via, self.sources), ("sources", name, "via"),
                 )  # fmt: skip
         return self
+
+
+class Images(Part):
+    """The largest image that the model takes, as its vision tower sees it."""
+
+    width: Count
+    patches: Count
+    tokens: Tokens

@@ -13,6 +13,7 @@ from planner.importers.hf_config import HfConfig
 from planner.importers.hf_formats import Chosen, quoted
 from planner.importers.hf_layers import Group, depth, place_of
 from planner.importers.hf_quant import Quantization
+from planner.importers.hf_rotary import deepstack_levels, rotary_width
 from planner.importers.hf_shapes import DERIVED, ENGINE, TRANSFORMERS, Given, given, whole
 from planner.places import written
 
@@ -108,6 +109,11 @@ def _sizes(parts: Parts) -> list[str]:
         "q_heads": (_q_heads(parts), ""),
         "max_context": (_longest(config), " tokens"),
     }
+    loaded = {
+        "rotary_width": rotary_width(config, parts.groups),
+        "deepstack_levels": deepstack_levels(config),
+    }
+    figures |= {name: (value, "") for name, value in loaded.items() if value is not None}
     if counts.experts:
         figures["experts"] = (whole(config, "num_experts"), "")
         figures["experts_per_token"] = (_chosen_experts(config), "")
