@@ -223,8 +223,9 @@ and formats are looked up in the catalog; what it does not have is listed under 
 Five readings of the rows are ours and were settled while looking at these rows: prefix caching of
 states is on by default after vLLM 0.26 (pull request 50991), off before; one batch of tokens is in
 flight before 0.33; a KV dtype with a question mark or "inferred" counts as not stated; a row that
-states no release has that of its date; a name says the quantisation where nothing else does. A pool of
-one rank beside the least tokens of all is the explanation of the collection, not a proven one.
+states no release has that of its date; a name says the quantisation where nothing else does. A
+pool of one rank beside the least tokens of all is the explanation of the collection, not a proven
+one.
 """
 
 
