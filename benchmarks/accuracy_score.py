@@ -267,7 +267,7 @@ def _other_setting(
     if meets(prefix_caching=0.0 if cached else 1.0):
         return f"{UNSTATED}prefix caching {'off' if cached else 'on'} meets the log"
     flight = float(p.value("tokens_in_flight") or 0)
-    unstated = "" if p.row.get("max_num_batched_tokens") else _UNSTATED
+    unstated = "" if p.row.get("max_num_batched_tokens") else UNSTATED
     for words, times in (("twice", 2.0), ("half", 0.5)):
         if meets(tokens_in_flight=times * flight):
             return f"{unstated}{words} the tokens in flight meets the log"
@@ -285,9 +285,6 @@ def weights(p: Prepared) -> Score:
         raise SkippedError(f"quantisation not of the catalog: {p.row.get('model_quant')}")
     if p.undrafted:
         raise SkippedError(p.undrafted)
-    measured = _need(_seen(p.row, "weights_gib"), "not printed") * GIB
-    if p.row.get("speculative"):
-        raise SkippedError("a draft model may be loaded beside the model")
     measured = _need(seen(p.row, "weights_gib"), "not printed") * GIB
     # Logs of pipeline stages quote the first rank.
     staged = float(p.row.get("pp") or 1) > 1
@@ -308,8 +305,6 @@ def activation(p: Prepared) -> Score:
         raise SkippedError(f"card not in the catalog: {p.row.get('gpu')}")
     if p.undrafted:
         raise SkippedError(p.undrafted)
-    if p.row.get("speculative"):
-        raise SkippedError("a draft model may be loaded beside the model")
     _profiled(p)
     measured = _need(seen(p.row, "activation_gib"), "not printed") * GIB
     # Logs of pipeline stages quote the first rank, which samples nothing.
@@ -339,11 +334,8 @@ def pool(p: Prepared) -> Score:
         raise SkippedError(f"quantisation not of the catalog: {p.row.get('model_quant')}")
     if p.undrafted:
         raise SkippedError(p.undrafted)
-    measured = _need(_seen(p.row, "kv_available_gib"), "pool not printed") * GIB
-    if p.row.get("speculative"):
-        raise SkippedError("a draft model may be loaded beside the model")
     measured = _need(seen(p.row, "kv_available_gib"), "pool not printed") * GIB
-    planned = _need(p.value("kv_pool"), "memory of the card")
+    planned = _need(p.value("kv_pool"), "memory of the card, or weights of the draft")
     if not p.row.get("model_quant") and measured > 0 and too_heavy(p):
         raise SkippedError("quantisation not stated, and the published weights do not fit the card")
     return _score(p, POOL, planned, measured, HALF_DIGIT * GIB, pool_reason(p, AIMS[POOL]))
