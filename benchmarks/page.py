@@ -53,9 +53,10 @@ ANSWERS = {
     "sort by a figure": "document.querySelectorAll('#cases .sort')[2].click()",
     "filter": "const q=document.getElementById('q');q.value='b200';"
     "q.dispatchEvent(new Event('input'))",
-    "explain": "capsheet.explain('longest_context',500)",
-    "what if, first table": "document.getElementById('explain').close();"
-    "const b=document.getElementById('if-batch');b.value='24';b.dispatchEvent(new Event('change'))",
+    "explain": "capsheet.explain({m:'longest_context',i:500})",
+    "what if, first chart": "document.getElementById('explain').close();"
+    "const b=document.getElementById('if-batch');b.value='24';"
+    "b.dispatchEvent(new Event('change',{bubbles:true}))",
 }
 
 

@@ -10,6 +10,7 @@ import re
 from reports import charts_bars, charts_lines, charts_stack, charts_waterfall
 from reports.charts_bars import Bar, BarChart, Mark
 from reports.charts_lines import Level, Line, LineChart, Point
+from reports.charts_live import Curve, Figure, Note
 from reports.charts_stack import Segment, StackChart, StackRow
 from reports.charts_svg import css
 from reports.charts_waterfall import Part, Step, WaterfallChart
@@ -18,10 +19,13 @@ __all__ = [
     "Bar",
     "BarChart",
     "Chart",
+    "Curve",
+    "Figure",
     "Level",
     "Line",
     "LineChart",
     "Mark",
+    "Note",
     "Part",
     "Point",
     "Segment",

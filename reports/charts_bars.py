@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from reports import numbers
 from reports.charts_axes import Axis, known
+from reports.charts_live import Declared, Figure, Note, figures
 from reports.charts_svg import LEADING, WIDTH, Canvas
 from reports.charts_text import BODY, SMALL, Tag, clean, cut, place, text_width, wrap
 from reports.numbers import Kind, Number
@@ -21,13 +22,15 @@ _FAR = 3.0  # a mark further out than this many times the longest bar is named a
 class Mark:
     """A value that a bar is read against: a threshold, or the planned point (in the accent).
 
-    A ``quiet`` one is drawn without its name, for a value that the bar's note already says.
+    A ``quiet`` one is drawn without its name, for a value that the bar's note already says, and
+    only inside the bar: what lies beyond it is out of reach. ``of`` is what the value stands for.
     """
 
     label: str
     value: Number
     planned: bool = False
     quiet: bool = False
+    of: Figure | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Bar:
         marks: ticks on this bar, named below it.
         start: where the bar begins, for the steps of a bridge.
         strong: set the label in bold, for the chosen one.
+        of: what the value stands for, in a page that draws it again.
+        told: the same for the note.
     """
 
     label: str
@@ -49,6 +54,8 @@ class Bar:
     marks: tuple[Mark, ...] = ()
     start: float = 0.0
     strong: bool = False
+    of: Figure | None = None
+    told: Note | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,8 @@ def draw(chart: BarChart, prefix: str) -> str:
     """The chart as SVG text."""
     description = chart.description or describe(chart)
     chart = _with_shared_marks(chart)
+    declared = _declared(chart)
+    chart = _with_reached_marks(chart)
     canvas = Canvas()
     top = canvas.heading(chart.title, chart.unit)
     column = label_column([bar.label for bar in chart.bars], bold=any(b.strong for b in chart.bars))
@@ -105,23 +114,82 @@ def draw(chart: BarChart, prefix: str) -> str:
     bottom = top + sum(pitches)
     middles = _middles(chart.bars, pitches, top)
     for bar, middle in zip(chart.bars, middles, strict=True):
+        row_label(canvas, bar.label, column, middle, bold=bar.strong)
+    start = len(canvas.shapes)
+    for bar, middle in zip(chart.bars, middles, strict=True):
         _bar(canvas, bar, scale, middle)
     if chart.bars:
         zero = scale.at(0.0)
         canvas.polyline([(zero, top), (zero, bottom - 4)], "muted")
     lines = _thresholds(canvas, chart, scale, top, bottom - 4)
     for bar, middle in zip(chart.bars, middles, strict=True):
-        row_label(canvas, bar.label, column, middle, bold=bar.strong)
         ticks = _marks(canvas, bar, chart, scale, middle)
         _value(canvas, bar, chart, scale, middle, [*lines, *ticks])
+    places = {"left": column, "top": top, "bottom": bottom - 4, "middles": middles}
+    canvas.live(start, declared and declared | places)
     return canvas.svg(prefix, chart.title, description, bottom + 4)
+
+
+def _declared(chart: BarChart) -> Declared:
+    """What every bar, note and mark stands for; nothing where that is not known of all."""
+    marks = [*chart.thresholds, *(mark for bar in chart.bars for mark in bar.marks)]
+    if not figures([*(bar.of for bar in chart.bars), *(mark.of for mark in marks)]):
+        return {}
+    return {
+        "draw": "bars",
+        "kind": chart.kind,
+        "lines": _declared_marks(chart.thresholds),
+        "bars": [_declared_bar(bar) for bar in chart.bars],
+    }
+
+
+def _declared_bar(bar: Bar) -> Declared:
+    note = bar.told or Note(bar.note)
+    declared = {
+        "of": bar.of and bar.of.declared(),
+        "first": bool(bar.label),
+        "words": clean(note.words),
+        "span": note.of and note.of.declared(),
+        "kind": note.of and note.kind,
+        "longest": clean(note.longest),
+        "marks": _declared_marks(bar.marks, note.of),
+    }
+    return {key: value for key, value in declared.items() if value}
+
+
+def _declared_marks(marks: tuple[Mark, ...], told: Figure | None = None) -> list[object]:
+    """Each mark once: a figure of several cases has two, at its lowest and at its highest.
+
+    That of a figure that the note tells does not repeat it.
+    """
+    kinds = {mark.of: [clean(mark.label), _tone(mark)] for mark in marks if mark.of}
+    return [[*kind, None if of == told else of.declared()] for of, kind in kinds.items()]
+
+
+def _tone(mark: Mark) -> str:
+    return "" if mark.quiet else "accent" if mark.planned else "ink"
+
+
+def _with_reached_marks(chart: BarChart) -> BarChart:
+    """Without quiet marks beyond their bar."""
+    bars = tuple(
+        replace(bar, marks=tuple(m for m in bar.marks if not m.quiet or _inside(m, bar)))
+        for bar in chart.bars
+    )
+    return replace(chart, bars=bars)
+
+
+def _inside(mark: Mark, bar: Bar) -> bool:
+    value, end = known(mark.value), known(bar.value)
+    return value is not None and end is not None and value < end
 
 
 def _with_shared_marks(chart: BarChart) -> BarChart:
     """A mark that all bars have in common becomes one line across: same content, less ink."""
     if len(chart.bars) < 2:
         return chart
-    shared = [m for m in chart.bars[0].marks if all(m in bar.marks for bar in chart.bars)]
+    first = [mark for mark in chart.bars[0].marks if not mark.quiet]
+    shared = [m for m in first if all(m in bar.marks for bar in chart.bars)]
     bars = tuple(
         replace(bar, marks=tuple(mark for mark in bar.marks if mark not in shared))
         for bar in chart.bars
@@ -131,7 +199,7 @@ def _with_shared_marks(chart: BarChart) -> BarChart:
 
 def describe(chart: BarChart) -> str:
     """The chart in words: unit, every bar with its marks, the lines across."""
-    chart = _with_shared_marks(chart)
+    chart = _with_reached_marks(_with_shared_marks(chart))
     parts = []
     for bar in chart.bars:
         marks = "".join(f", {_marked(mark, chart)}" for mark in bar.marks)

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from reports import numbers, palette
 from reports.charts_axes import Axis, domain, known, thinned, tick_texts, ticks
+from reports.charts_live import Curve, Declared, Figure, figures
 from reports.charts_svg import WIDTH, Canvas
 from reports.charts_text import BODY, SMALL, clean, cut, spread, text_width
 from reports.numbers import Kind, Number
@@ -19,11 +20,15 @@ _LABEL_WIDTH = 190.0
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: points in rising ``x``; a value that is not known leaves a gap."""
+    """One line: points in rising ``x``; a value that is not known leaves a gap.
+
+    ``of`` is what the points stand for, in a page that draws them again.
+    """
 
     label: str
     points: tuple[tuple[float, Number], ...]
     step: bool = False
+    of: Curve | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class Level:
 
     label: str
     value: Number
+    of: Figure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Point:
     x: Number
     y: Number
     note: str = ""
+    of: tuple[Figure, Figure] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,8 @@ def draw(chart: LineChart, prefix: str) -> str:
     right = WIDTH - (min(widest, _LABEL_WIDTH) + 20 if widest else 8)
     x_low, x_high = domain(_x_values(chart), log=chart.log_x, from_zero=False, round_out=False)
     x_axis = Axis(x_low, x_high, left, right, chart.log_x)
+    _x_title(canvas, chart, x_axis, y_axis)
+    start = len(canvas.shapes)
     for tick, text in zip(y_ticks, texts, strict=True):
         y = y_axis.at(tick)
         canvas.polyline([(left, y), (right, y)], "line")
@@ -121,7 +130,32 @@ def draw(chart: LineChart, prefix: str) -> str:
     taken = [spot for path in paths for spot in _samples(path)]
     taken += [(x, name.y) for name in names for x in range(int(left), int(right), 6)]
     _points(canvas, chart, x_axis, y_axis, taken)
+    places = {"left": left, "right": right, "top": top, "base": y_axis.begin}
+    declared = _declared(chart)
+    canvas.live(start, declared and declared | places)
     return canvas.svg(prefix, chart.title, chart.description or describe(chart), _HEIGHT)
+
+
+def _declared(chart: LineChart) -> Declared:
+    """What every line, level and point stands for; nothing where that is not known of all.
+
+    A page draws logarithmic axes only, with ticks of its own choice.
+    """
+    ends = [of for point in chart.points for of in point.of or (None,)]
+    known_all = figures([*(o.of for o in chart.lines), *(o.of for o in chart.levels), *ends])
+    plain = not any(line.step for line in chart.lines) and not any(p.note for p in chart.points)
+    if not (known_all and plain and chart.log_x and chart.log_y) or chart.x_ticks:
+        return {}
+    return {
+        "draw": "curves",
+        "kind": chart.kind,
+        "across": chart.x_kind,
+        "lines": [[clean(one.label), one.of and one.of.declared()] for one in chart.lines],
+        "levels": [[clean(one.label), one.of and one.of.declared()] for one in chart.levels],
+        "points": [
+            [clean(one.label), *(of.declared() for of in one.of or ())] for one in chart.points
+        ],
+    }
 
 
 def describe(chart: LineChart) -> str:
@@ -167,11 +201,14 @@ def _x_axis(canvas: Canvas, chart: LineChart, x_axis: Axis, y_axis: Axis) -> Non
             continue
         used = x_text + width / 2
         canvas.text(x_text, base + 16, text, size=SMALL, tone="muted", anchor="middle")
+
+
+def _x_title(canvas: Canvas, chart: LineChart, x_axis: Axis, y_axis: Axis) -> None:
     middle = (x_axis.begin + x_axis.end) / 2
     title = cut(clean(chart.x_unit), WIDTH - 4)
     half = text_width(title) / 2
     middle = min(max(middle, half), WIDTH - half)
-    canvas.text(middle, base + 34, title, tone="muted", anchor="middle")
+    canvas.text(middle, y_axis.begin + 34, title, tone="muted", anchor="middle")
 
 
 def _x_ticks(chart: LineChart, axis: Axis) -> list[tuple[float, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from reports import numbers, palette
 from reports.charts_axes import Axis, known
 from reports.charts_bars import Mark, label_column, row_label
+from reports.charts_live import Declared, Figure, figures
 from reports.charts_svg import LEADING, WIDTH, Canvas
 from reports.charts_text import (
     BODY,
@@ -32,22 +33,28 @@ _PER_LINE = 4
 class Segment:
     """One part of a whole; ``quiet`` is for what is left over, drawn as an empty frame.
 
-    A part that is not known or is negative is named below the stack and takes no length.
+    A part that is not known or is negative is named below the stack and takes no length. ``of`` is
+    what the value stands for, in a page that draws it again.
     """
 
     label: str
     value: Number
     quiet: bool = False
+    of: Figure | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StackRow:
-    """One whole: its parts from left to right, and a limit that it is read against."""
+    """One whole: its parts from left to right, and a limit that it is read against.
+
+    ``if_over``: the limit is drawn only where a part is negative, so that others run over it.
+    """
 
     label: str
     segments: tuple[Segment, ...]
     limit: Mark | None = None
     strong: bool = False
+    if_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +80,81 @@ class StackChart:
 
 def draw(chart: StackChart, prefix: str) -> str:
     """The chart as SVG text."""
-    canvas = Canvas()
+    declared = _declared(chart)
+    chart = _with_drawn_limits(chart)
+    canvas, live = Canvas(), Canvas()
     top = canvas.heading(chart.title, chart.unit) + 10
     column = label_column([row.label for row in chart.rows], bold=any(r.strong for r in chart.rows))
     scale = Axis(0.0, _reach(chart) or 1.0, column, WIDTH - 2)
     colours = _colours(chart)
+    middles, depths = [], []
     for row in chart.rows:
         lines = wrap(clean(row.label), column, bold=row.strong) if column else [""]
         extra = max(0.0, len(lines) * BODY * LEADING - _BAR)
         middle = top + (_BAR + extra) / 2
+        start = len(canvas.shapes)
         row_label(canvas, row.label, column, middle, bold=row.strong)
-        depth = _row(canvas, row, chart, scale, middle, colours)
+        if declared:
+            canvas.group(start)
+        depth = _row(live, row, chart, scale, middle, colours)
+        middles.append(middle)
+        depths.append(depth)
         top += _BAR + extra + depth + 14
+    start = len(canvas.shapes)
+    canvas.shapes += live.shapes
+    places = {"left": column, "middles": middles, "depths": depths}
+    canvas.live(start, declared and declared | places)
     return canvas.svg(prefix, chart.title, chart.description or describe(chart), top - 6)
+
+
+def _declared(chart: StackChart) -> Declared:
+    """What every part and limit stands for; nothing where that is not known of all."""
+    limits = [row.limit for row in chart.rows if row.limit is not None]
+    parts = [part for row in chart.rows for part in row.segments]
+    if not figures([part.of for part in parts] + [limit.of for limit in limits]):
+        return {}
+    colours = _colours(chart)
+    names = list(dict.fromkeys(part.label for part in parts))
+    rows = [
+        {
+            "parts": [
+                [names.index(part.label), part.of and part.of.declared()] for part in row.segments
+            ],
+            "limit": row.limit and _tagged(row.limit),
+        }
+        for row in chart.rows
+    ]
+    return {
+        "draw": "stacks",
+        "kind": chart.kind,
+        "digits": _decimals(chart),
+        "names": [[clean(n), *map(_as_style, _paint(colours.get(n)))] for n in names],
+        "rows": rows,
+    }
+
+
+def _as_style(name: str) -> str:
+    return f"var(--{name})" if name in palette.VARIABLES else name
+
+
+def _tagged(limit: Mark) -> list[object]:
+    return [clean(limit.label), limit.of and limit.of.declared()]
+
+
+def _with_drawn_limits(chart: StackChart) -> StackChart:
+    """Without the limits of rows whose parts end at it."""
+    rows = tuple(
+        replace(row, limit=None)
+        if row.if_over and all((known(part.value) or 0.0) >= 0 for part in row.segments)
+        else row
+        for row in chart.rows
+    )
+    return replace(chart, rows=rows)
 
 
 def describe(chart: StackChart) -> str:
     """The chart in words: unit, then every row with its parts and its limit."""
+    chart = _with_drawn_limits(chart)
     rows = []
     for row in chart.rows:
         parts = [f"{part.label} {_shown(part.value, chart)}" for part in row.segments]
@@ -101,10 +166,13 @@ def describe(chart: StackChart) -> str:
 
 def _shown(value: Number, chart: StackChart) -> str:
     """A value with the decimals that all values share, so that the parts add up on paper."""
+    return numbers.fixed(value, _decimals(chart), kind=chart.kind, unknown=chart.unknown)
+
+
+def _decimals(chart: StackChart) -> int:
     parts = [part.value for row in chart.rows for part in row.segments]
     limits = [row.limit.value for row in chart.rows if row.limit is not None]
-    decimals = numbers.decimals_for([*parts, *limits], chart.kind)
-    return numbers.fixed(value, decimals, kind=chart.kind, unknown=chart.unknown)
+    return numbers.decimals_for([*parts, *limits], chart.kind)
 
 
 def _length(segment: Segment) -> float:
@@ -157,20 +225,23 @@ def _area(
 ) -> bool:
     """Draw one part; true when its name and value fit inside."""
     width = max(right - left, 1.0)
-    fill, edge, ink = "surface", "muted", "ink"
-    if number is not None:
-        slot = number % len(palette.SERIES) + 1
-        fill = f"series-{slot}"
-        edge = (
-            f"edge-{slot}" if palette.VARIABLES[fill] != palette.VARIABLES[f"edge-{slot}"] else ""
-        )
-        ink = palette.text_on(palette.VARIABLES[fill].light)
+    fill, edge, ink = _paint(number)
     # One unit of page between neighbours keeps them apart without a frame.
-    canvas.rect(left, middle - _BAR / 2, max(width - 1, 1.0), _BAR, fill, edge or "none")
+    canvas.rect(left, middle - _BAR / 2, max(width - 1, 1.0), _BAR, fill, edge)
     fits = text_width(tag.text) + 10 <= width
     if fits:
         canvas.text(left + 6, middle + BODY * 0.36, tag.text, tone=ink)
     return fits
+
+
+def _paint(number: int | None) -> tuple[str, str, str]:
+    """Fill, edge and ink of a part by the number of its series; what is left over has none."""
+    if number is None:
+        return "surface", "muted", "ink"
+    slot = number % len(palette.SERIES) + 1
+    fill, edge = f"series-{slot}", f"edge-{slot}"
+    same = palette.VARIABLES[fill] == palette.VARIABLES[edge]
+    return fill, "none" if same else edge, palette.text_on(palette.VARIABLES[fill].light)
 
 
 def _limit(canvas: Canvas, limit: Mark, chart: StackChart, scale: Axis, middle: float) -> list[Tag]:

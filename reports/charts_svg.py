@@ -6,8 +6,9 @@ attributes, so a chart is right where styles are blocked; a class on top lets da
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -140,6 +141,18 @@ class Canvas:
             self.text(0, y, cut(clean(unit), WIDTH - 4), tone="muted")
             y += BODY * LEADING
         return y - 4
+
+    def group(self, start: int, attributes: str = "") -> None:
+        """Put all shapes from ``start`` on into one group."""
+        self.shapes[start:] = [f"<g{attributes}>", *self.shapes[start:], "</g>"]
+
+    def live(self, start: int, declared: Mapping[str, object]) -> None:
+        """Say of all shapes from ``start`` on what they stand for, if that is known."""
+        if declared:
+            text = json.dumps(declared, ensure_ascii=False, separators=(",", ":"))
+            # Quotes are most of the text and stay as they are.
+            text = escape(text, quote=False).replace("'", "&#39;")
+            self.group(start, f" data-live='{text}'")
 
     def svg(self, prefix: str, title: str, description: str, height: float) -> str:
         """The whole element, with names for readers that do not see it."""

@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from planner.expr.to_js import RUNTIME
 from planner.resources import data_dir
 from reports.html_data import embedded
+from reports.html_shorten import shortened
 from reports.view_live import Formula, Live
+from reports.words import language
 from reports.words_source import script_source
 
-PARTS = ("sort.js", "live.js", "explain.js", "tables.js", "what-if.js")
+PARTS = (
+    "sort.js", "live.js", "figures.js", "explain.js", "charts.js", "cells.js", "tables.js",
+    "what-if.js",
+)  # fmt: skip
 """Our own code in reading order; later parts use the names of earlier ones."""
 COMPARING = ("sort.js", "changes.js")
 """The same of pages that compare, whose figures are those that were written."""
 
+OUTSIDE = frozenset({"F", "K", "LIVE", "SAID", "SAID_NAMES", "said", "saidName", "saidWhy"})
+"""Names that stand around it."""
+
 
 def script(live: Live) -> str:
     """The script of a page with these formulas. It loads nothing and makes no code from text."""
-    own = _own(PARTS)
     formulas = ",\n".join(_formula(one) for one in live.formulas)
     data = embedded(json.dumps(_data(live), ensure_ascii=False, separators=(",", ":")))
     head = f'\n"use strict";(()=>{{\n{RUNTIME}const F={{\n{formulas}}};\nconst LIVE={data};\n'
-    return f"{head}{_said(live)}{own}}})();\n"
+    return f"{head}{_said(live)}{own(language())}}})();\n"
 
 
 def comparing_script() -> str:
     """The script of a page that compares: its tables sort and filter, nothing is computed."""
-    return f'\n"use strict";(()=>{{\n{_own(COMPARING)}}})();\n'
+    return f'\n"use strict";(()=>{{\n{own(language(), COMPARING)}}})();\n'
 
 
-def _own(parts: Sequence[str]) -> str:
+@cache
+def own(language: str, parts: tuple[str, ...] = PARTS) -> str:
+    """Our own code in the language that is spoken, as a page carries it."""
     texts = ((data_dir("templates") / name).read_text("utf-8") for name in parts)
-    return "".join(script_source(text) for text in texts)
+    return shortened("".join(script_source(text) for text in texts), OUTSIDE)
 
 
 def _said(live: Live) -> str:
@@ -68,9 +77,8 @@ def _data(live: Live) -> dict[str, Any]:
         "constants": live.constants,
         "controls": [
             {
-                "name": one.name, "label": one.label, "what": one.what, "unit": one.unit,
-                "factor": one.factor, "low": one.low, "high": one.high, "options": one.options,
-                "whole": one.whole, "main": one.main,
+                "name": one.name, "label": one.label, "unit": one.unit, "factor": one.factor,
+                "low": one.low, "high": one.high, "whole": one.whole,
             }
             for one in live.controls
         ],

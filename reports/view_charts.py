@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +13,13 @@ from reports.charts import (
     Bar,
     BarChart,
     Chart,
+    Curve,
+    Figure,
     Level,
     Line,
     LineChart,
     Mark,
+    Note,
     Point,
     Segment,
     StackChart,
@@ -33,6 +37,7 @@ from reports.view_parts import (
 from reports.view_units import clean, input_display, metric_display
 from reports.words import say, term
 
+_PLACE = "{}"  # of the figure in the words of a note
 _LEDGER = ("weights_gpu", "engine_overhead", "memory_left", "memory_outside")
 _LIMITS = {
     "time_weights": term("weight reads"),
@@ -78,6 +83,36 @@ class Charts:
         factor = metric_display(known)[0] if known else input_display(self.metrics, name)[0]
         return value / factor
 
+    def _of(self, figure: Figure) -> float | None:
+        """The value of a figure of one case."""
+        return self._value(figure.name, figure.cases[0])
+
+    def _told(self, note: Note) -> str:
+        """A note with its figure put in, from the lowest case to the highest."""
+        if note.of is None:
+            return note.words
+        ends = self._ends(note.of)
+        words = say(" to ").join(numbers.show(value, note.kind) for value in ends)
+        return note.words.replace(_PLACE, words or say(numbers.UNKNOWN))
+
+    def _ends(self, figure: Figure) -> list[float]:
+        """The lowest and the highest value over the cases; one where they are the same."""
+        found = {self._value(figure.name, case) for case in figure.cases}
+        values = sorted(value for value in found if value is not None)
+        return list(dict.fromkeys([*values[:1], *values[-1:]]))
+
+    def _batches(self, cases: Iterable[int]) -> dict[float | None, Figure]:
+        """The planned batches of some cases, each with the first case that has it."""
+        found: dict[float | None, Figure] = {}
+        for case in cases:
+            found.setdefault(self._value("batch", case), Figure("batch", (case,)))
+        return found
+
+    def _planned_marks(self, row: Row) -> tuple[Mark, ...]:
+        label = say("planned batch")
+        batches = self._batches(row.cases).items()
+        return tuple(Mark(label, value, planned=True, of=figure) for value, figure in batches)
+
     # ---- concurrency ---------------------------------------------------------------------------
 
     def concurrency(self) -> Chart | None:
@@ -111,16 +146,12 @@ class Charts:
 
     def _bar(self, row: Row) -> Bar:
         """A bar with the planned batch and the thresholds of its workloads."""
-        batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
-        marks = [Mark(say("planned batch"), value, planned=True) for value in batches]
-        held = self._value("max_concurrency", row.cases[0])
-        found = [self._value("b_star_kv", case) for case in row.cases]
-        reads = sorted({value for value in found if value is not None})
-        ends = list(dict.fromkeys([*reads[:1], *reads[-1:]]))
-        note = say(" to ").join(numbers.show(value) for value in ends) or say(numbers.UNKNOWN)
-        # A threshold beyond what memory holds is out of reach: the note names it, no tick shows it.
-        marks += [Mark("B*", v, quiet=True) for v in ends if held is not None and v < held]
-        return Bar(row.label, held, f"B* {note}", tuple(marks))
+        held = Figure("max_concurrency", row.cases[:1])
+        reads = Figure("b_star_kv", row.cases)
+        note = Note(f"B* {_PLACE}", reads)
+        ticks = tuple(Mark("B*", value, quiet=True, of=reads) for value in self._ends(reads))
+        marks = (*self._planned_marks(row), *ticks)
+        return Bar(row.label, self._of(held), self._told(note), marks, of=held, told=note)
 
     # ---- ledgers -------------------------------------------------------------------------------
 
@@ -147,14 +178,15 @@ class Charts:
     def _stack(self, row: Row) -> StackRow:
         case = row.cases[0]
         parts = tuple(
-            Segment(say(label), self._value(name, case), quiet=name == "memory_outside")
+            Segment(
+                say(label), self._value(name, case), name == "memory_outside", Figure(name, (case,))
+            )
             for name, label in zip(_LEDGER, _LEDGER_LABELS, strict=True)
         )
+        whole = Figure("memory_total", (case,))
         # The whole is marked where the parts run over it; elsewhere they end at it.
-        left = self.plan.value("memory_left", case)
-        short = isinstance(left, float) and left < 0
-        limit = Mark(say("all memory"), self._value("memory_total", case)) if short else None
-        return StackRow(row.label, parts, limit)
+        limit = Mark(say("all memory"), self._of(whole), of=whole)
+        return StackRow(row.label, parts, limit, if_over=True)
 
     # ---- limits ----------------------------------------------------------------------------------
 
@@ -181,13 +213,18 @@ class Charts:
         values = {name: self._value(name, row.cases[0]) for name in _LIMITS}
         known = [value for value in values.values() if value is not None]
         longest = max(known) if len(known) == len(values) else None
-        return [
-            Bar(
-                label if not number else "", values[name],
-                say(f"{say(words)}, max") if values[name] == longest is not None else say(words),
-            )
-            for number, (name, words) in enumerate(_LIMITS.items())
-        ]  # fmt: skip
+        bars: list[Bar] = []
+        for name, words in _LIMITS.items():
+            note = Note(say(words), longest=say(f"{say(words)}, max"))
+            is_longest = values[name] == longest is not None
+            bars.append(
+                Bar(
+                    "" if bars else label, values[name],
+                    note.longest if is_longest else note.words,
+                    of=Figure(name, row.cases[:1]), told=note,
+                )
+            )  # fmt: skip
+        return bars
 
     def compute(self) -> Chart | None:
         """B* of compute against the planned batch, and what memory holds."""
@@ -203,17 +240,12 @@ class Charts:
         )  # fmt: skip
 
     def _compute_bar(self, row: Row, label: str) -> Bar:
-        held = {self._value("max_concurrency", case) for case in row.cases}
-        known = sorted(value for value in held if value is not None)
-        ends = list(dict.fromkeys([*known[:1], *known[-1:]]))
-        note = say(" to ").join(numbers.show(value, "count") for value in ends) or say(
-            numbers.UNKNOWN
-        )
-        batches = dict.fromkeys(self._value("batch", case) for case in row.cases)
-        marks = tuple(Mark(say("planned batch"), value, planned=True) for value in batches)
+        exceeds = Figure("b_star_compute", row.cases[:1])
+        note = Note(say(f"memory holds {_PLACE}"), Figure("max_concurrency", row.cases), "count")
         return Bar(
-            label, self._value("b_star_compute", row.cases[0]), say(f"memory holds {note}"), marks
-        )
+            label, self._of(exceeds), self._told(note), self._planned_marks(row),
+            of=exceeds, told=note,
+        )  # fmt: skip
 
     # ---- curves --------------------------------------------------------------------------------
 
@@ -221,8 +253,9 @@ class Charts:
         """B* of KV reads over the context, against the planned batch."""
         if "prompt_ladder" not in self.metrics.variants or not self._has("b_star_kv"):
             return None
-        batches = dict.fromkeys(self._value("batch", i) for i in range(len(self.plan.cases)))
-        levels = tuple(Level(say("planned batch"), b) for b in list(batches)[:3])
+        batches = self._batches(range(len(self.plan.cases)))
+        label = say("planned batch")
+        levels = tuple(Level(label, value, of) for value, of in list(batches.items())[:3])
         lines, common = self._lines("prompt_ladder", "b_star_kv", "context_start")
         return LineChart(
             say("From which batch do KV reads exceed weight reads?"),
@@ -237,13 +270,19 @@ class Charts:
 
     def _planned(self) -> tuple[Point, ...]:
         """Where the plan stands: context and batch of each workload, as far as there is room."""
-        points: dict[tuple[float | None, float | None], str] = {}
-        for index, case in enumerate(self.plan.cases):
+        points: dict[tuple[float | None, float | None], int] = {}
+        for index in range(len(self.plan.cases)):
             place = (self._value("context_start", index), self._value("batch", index))
-            points.setdefault(place, clean(case.workload))
+            points.setdefault(place, index)
         if len(points) > CHART_POINTS:
             return ()
-        return tuple(Point(label, x, y) for (x, y), label in points.items())
+        return tuple(
+            Point(
+                clean(self.plan.cases[index].workload), x, y,
+                of=(Figure("context_start", (index,)), Figure("batch", (index,))),
+            )
+            for (x, y), index in points.items()
+        )  # fmt: skip
 
     def requests(self) -> Chart | None:
         """KV of one request over the context ladder."""
@@ -264,7 +303,7 @@ class Charts:
             shown = _spread(rows, min(CHART_LINES, first_parts))
         labels, common = _apart(shown, in_groups=False)
         lines = [
-            Line(label, points)
+            Line(label, points, of=Curve(name, across, ladder, row.cases[0]))
             for label, row in zip(labels, shown, strict=True)
             if (points := self._points(ladder, name, across, row.cases[0]))
         ]

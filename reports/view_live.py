@@ -16,6 +16,8 @@ from planner.metric_files import VariantEntry
 from planner.metrics import Metric, MetricSet, formula_of
 from planner.offers import CHOSEN, Offer
 from planner.planning import Plan
+from reports import numbers
+from reports.numbers import Kind, cut
 from reports.view_layout import APPLIES_NOT, NEVER_SHOWN, RUNG_APPLIES
 from reports.view_units import clean, input_display, metric_display
 from reports.words import ENGLISH, called, language, say, term
@@ -66,6 +68,7 @@ class Control:
         options: value and label of each choice; empty for numbers.
         whole: only whole numbers make sense.
         main: stands among the first; the others stay folded until asked for.
+        planned: what the plan has, from the lowest to the highest or one by one.
     """
 
     name: str
@@ -78,6 +81,17 @@ class Control:
     options: tuple[tuple[str, str], ...] = ()
     whole: bool = False
     main: bool = True
+    planned: str = ""
+
+    @property
+    def least(self) -> str:
+        """The lowest that may be typed; empty without a bound."""
+        return "" if self.low is None else f"{self.low / self.factor:.12g}"
+
+    @property
+    def most(self) -> str:
+        """The highest that may be typed; empty without a bound."""
+        return "" if self.high is None else f"{self.high / self.factor:.12g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +240,32 @@ def _controls(plan: Plan, offered: Mapping[str, list[Offer]]) -> tuple[Control, 
     for name in plan.inputs.plan:
         if name in metrics.fields and name in used:
             found.append(_of_input(metrics, name, "plan"))
-    return tuple(replace(one, main=one.name in (*CHOSEN, *CHANGED, *_MAIN)) for one in found)
+    main = (*CHOSEN, *CHANGED, *_MAIN)
+    return tuple(
+        replace(one, main=one.name in main, planned=cut(_planned(plan, one), _PLANNED))
+        for one in found
+    )
 
 
+def _planned(plan: Plan, control: Control) -> str:
+    """What the plan has of an input in all its cases."""
+    name = control.name
+    if control.what == "plan":
+        found = [plan.value(name, 0)]
+    else:
+        found = [c.inputs[name] if control.what == "case" else getattr(c, name) for c in plan.cases]
+    values = list(dict.fromkeys(found))
+    if control.options:
+        labels = dict(control.options)
+        words = (str(int(v)) if isinstance(v, bool | float) else str(v) for v in values)
+        return ", ".join(labels.get(word, word) for word in words)
+    kind: Kind = "count" if control.whole else "figure"
+    shown = [float(value) / control.factor for value in values if value is not None]
+    ends = [numbers.show(value, kind) for value in (min(shown), max(shown))] if shown else []
+    return say(" to ").join(dict.fromkeys(ends)) or say(numbers.UNKNOWN)
+
+
+_PLANNED = 44  # characters that fit below a control
 _MAIN = ("memory_utilization", "overhead")
 _KINDS = {"gpu": "GPU", "weight_format": term("Weights"), "kv_format": term("KV cache")}
 

@@ -1,128 +1,115 @@
 // What the pages share: elements, the address, and tables whose rows sort and hide. A page has its own
 // list of `tables`, its `rank` of a cell and its `filterRows`.
-function el(tag,attributes,...inside){
-  const made=document.createElement(tag);
-  for(const [name,value] of Object.entries(attributes||{}))
-    if(typeof value==="function")made.addEventListener(name,value);
-    else if(value===true)made.setAttribute(name,"");
-    else if(value!==false&&value!==undefined)made.setAttribute(name,value);
-  made.append(...inside.filter(x=>x!==""&&x!==null&&x!==undefined));
-  return made;
+const unique=xs=>[...new Set(xs)],joined=(parts,by="; ")=>parts.filter(Boolean).join(by);
+const find=(selector,inside=document)=>inside.querySelector(selector);
+const findAll=(selector,inside=document)=>[...inside.querySelectorAll(selector)];
+// What a page has ready for its script.
+const extras=find("template").content;
+const SVG=find("svg")?.namespaceURI,SHAPES=new Set(["text","rect","circle","polyline"]);
+// Gives a node attributes and listeners (plain objects), and what is inside it.
+function put(node,...inside){
+  for(const x of inside)
+    if(x?.constructor!==Object){if(x)node.append(x)}
+    else for(const [name,value] of Object.entries(x))
+      if(typeof value==="function")node.addEventListener(name,value);
+      else if(value!==undefined)node.setAttribute(name,value);
+  return node;
 }
-const grouped=s=>s.replace(/\B(?=(\d{3})+$)/g,",");
-const status=el("p",{class:"sr",role:"status"});
+function el(kind,...inside){
+  const [tag,...names]=kind.split("."),made=SHAPES.has(tag)?document.createElementNS(SVG,tag):document.createElement(tag);
+  if(names.length)made.setAttribute("class",names.join(" "));
+  return put(made,...inside);
+}
+const button=(text,click,look="")=>el("button"+look,{type:"button",click},text);
+const status=find(".sr",extras);
 document.body.append(status);
 const say=text=>{status.textContent=text};
 // #q=B200&batch=64 and such; any other address is an anchor of the page and none of our business.
-function address(){
-  const text=location.hash.slice(1);
-  return new URLSearchParams(text.includes("=")?text:"");
-}
+const address=()=>new URLSearchParams(location.hash.includes("=")?location.hash.slice(1):"");
 function hash(name,value){
-  const found=address();
-  if(value===null||value==="")found.delete(name);else found.set(name,value);
-  if(String(found)===String(address()))return;
-  try{history.replaceState(null,"","#"+found)}catch{} // browsers refuse when it changes too often
+  const found=address(),before=String(found);
+  if(value)found.set(name,value);else found.delete(name);
+  // Browsers refuse when it changes too often.
+  if(String(found)!==before)try{history.replaceState(null,"","#"+found)}catch{}
 }
 // An anchor of the page asks for nothing new.
 const asksNothing=()=>counted.textContent&&location.hash.length>1&&!location.hash.includes("=");
 
 // ---- tables --------------------------------------------------------------------------------------
-function rowsOf(table){
-  const rows=[...table.tBodies[0].rows],made={table,heads:[...table.tHead.rows[0].cells],rows,body:[]};
-  let group="";
-  for(const row of rows){
-    const first=row.cells[0];
-    if(row.classList.contains("group")){group=first.textContent;continue}
-    row.$group=group;
-    row.$name=(group?group+" · ":"")+first.textContent;
-    made.body.push(row);
-  }
+const isGroup=tr=>tr.classList.contains("group"),isShown=row=>!row.trs[0].hidden;
+// A table too wide for a screen stands in blocks of columns; rows and columns run through all of them.
+function rowsOf(parts){
+  const made={parts,heads:[],rows:[],lines:parts.map(p=>[...p.tBodies[0].rows])};
+  parts.forEach(({tHead},k)=>{
+    const [top,units]=[...tHead.rows].map(r=>[...r.cells]),skip=k&&top.findIndex(h=>h.dataset.m);
+    top.forEach((h,n)=>{h.$label=h.textContent.trim();h.$unit=units?.length===top.length&&units[n]});
+    made.heads.push(...top.slice(skip));
+    let group="",n=0;
+    for(const tr of made.lines[k]){
+      const first=tr.cells[0].textContent;
+      if(isGroup(tr)){group=first+" · ";continue}
+      const row=tr.$row=made.rows[n++]??={made,group,name:group+first,trs:[],cells:[]};
+      row.trs.push(tr);
+      row.cells.push(...[...tr.cells].slice(skip));
+    }
+  });
   return made;
 }
-// A table too wide for a screen stands in blocks of columns, which keep the same rows in one order.
-function blocksOf({table}){
-  const name=table.dataset.b;
-  return tables.filter(t=>name?t.table.dataset.b===name:t.table===table);
-}
-function hideEmptyGroups({ordered,rows}){
-  let head=null,open=false;
-  for(const row of rows){
-    if(row.classList.contains("group")){if(head)head.hidden=!open;head=row;open=false}
-    else if(!row.hidden)open=true;
-  }
-  if(head)head.hidden=!open;
-  if(ordered)for(const row of rows)if(row.classList.contains("group"))row.hidden=true;
-}
-
-// ---- sorting -------------------------------------------------------------------------------------
-const NEXT={__proto__:null,ascending:"descending",descending:null};
-function sortBy(made,index,next){
-  const head=made.heads[index],blocks=blocksOf(made);
-  for(const one of blocks.flatMap(b=>b.heads).filter(h=>h.$sort)){one.removeAttribute("aria-sort");one.$sort.className="sort"}
-  if(next){head.setAttribute("aria-sort",next);head.$sort.classList.add(next)}
-  blocks[0].sorted=next&&[made,index,next];
-  arrange(made);
-}
+const WAYS=["ascending","descending"];
 function addButtons(made){
-  made.heads.forEach((head,index)=>{
-    if("still" in head.dataset)return;
-    head.$label=head.textContent.trim();
-    const click=()=>{
-      const now=head.getAttribute("aria-sort"),next=now in NEXT?NEXT[now]:"ascending";
-      sortBy(made,index,next);
-      say(!next?_("In the order of the plan"):next==="ascending"?_`Sorted by ${head.$label}, ascending`:_`Sorted by ${head.$label}, descending`);
-      hash("sort",tables.flatMap(t=>t.sorted?[linkOf(t.sorted)]:[]).join(" "));
-    };
-    head.$sort=el("button",{type:"button",class:"sort","aria-label":_`Sort by ${head.$label}`,title:_("Sort"),click});
-    const units=made.table.tHead.rows[1]; // there is room below the heading, beside the unit
-    (units?.cells.length===made.heads.length?units.cells[index]:head).append(head.$sort);
+  made.heads.forEach((h,k)=>{
+    if("still" in h.dataset)return;
+    h.$sort=put(button("",()=>{
+      const way=WAYS[WAYS.indexOf(h.ariaSort)+1];
+      sortBy(made,way&&[k,way]);
+      say(!way?_("In the order of the plan"):way===WAYS[0]?_`Sorted by ${h.$label}, ascending`:_`Sorted by ${h.$label}, descending`);
+      hash("sort",joined(tables.map(t=>t.sorted&&[t.parts[0].caption.id,...t.sorted].join("."))," "));
+    },".sort"),{"aria-label":_`Sort by ${h.$label}`,title:_("Sort")});
+    // There is room below the heading, beside the unit.
+    (h.$unit||h).append(h.$sort);
   });
 }
-const linkOf=([made,index,way])=>[made.table.caption.id,index,way].join(".");
+function sortBy(made,sorted){
+  made.heads.forEach((h,k)=>{
+    h.ariaSort=sorted?.[0]===k?sorted[1]:null;
+    if(h.$sort)h.$sort.className=joined(["sort",h.ariaSort]," ");
+  });
+  made.sorted=sorted;
+  arrange(made);
+}
 function sortAsAsked(){
   const wanted=(address().get("sort")||"").split(" ").map(w=>w.split("."));
   for(const made of tables){
-    const [id,index,way]=wanted.find(w=>w[0]===made.table.caption?.id)||[];
-    if(way in NEXT&&made.heads[index]?.$sort)sortBy(made,+index,way);
-    else if(made.sorted&&!wanted.some(w=>w[0]===made.sorted[0].table.caption.id))sortBy(made,made.sorted[1],null);
+    const [,k,way]=wanted.find(w=>w[0]===made.parts[0].caption?.id)||[];
+    const sorted=WAYS.includes(way)&&made.heads[k]?.$sort?[+k,way]:undefined;
+    if(String(sorted)!==String(made.sorted))sortBy(made,sorted);
   }
 }
 function arrange(made){
-  const blocks=blocksOf(made),{sorted}=blocks[0];
-  const order=sorted&&orderOf(sorted);
-  for(const one of blocks)place(one,order);
-}
-function orderOf([{body},index,way]){ // row numbers of the plan in the order that is asked for
-  const sign=way==="ascending"?1:-1;
-  const keys=body.map(r=>index?rank(r.cells[index]):r.$name);
-  const missing=x=>x!==x; // what is not known comes last either way
-  return [...body.keys()].sort((a,b)=>{
-    const x=keys[a],y=keys[b];
-    if(missing(x)||missing(y))return missing(x)-missing(y);
-    if(typeof x!==typeof y)return typeof x==="number"?-sign:sign; // numbers, then words
-    return x<y?-sign:x>y?sign:0;
-  });
-}
-function place(made,order){
-  const {table,body}=made;
-  made.ordered=Boolean(order);
-  table.classList.toggle("sorted",made.ordered);
-  for(const row of body){
-    let lead=row.cells[0].querySelector(".lead");
-    if(order&&row.$group&&!lead)row.cells[0].prepend(lead=el("span",{class:"lead"},row.$group+" · "));
-    if(lead)lead.hidden=!order;
+  const {parts,rows,lines,sorted}=made;
+  let order;
+  if(sorted){
+    const [k,way]=sorted,sign=way===WAYS[0]?1:-1,keyed=rows.map(r=>[k?rank(r.cells[k]):r.name,r]);
+    // What is not known comes last either way; numbers stand before words.
+    order=keyed.sort(([x],[y])=>(x!==x)-(y!==y)||(typeof x===typeof y?x<y?-sign:x>y?sign:0:typeof x==="number"?-sign:sign)).map(([,r])=>r);
+    for(const {group,trs} of rows)if(group)for(const tr of trs)if(!find(".lead",tr))tr.cells[0].prepend(el("span.lead",group));
   }
-  table.tBodies[0].append(...(order?order.map(i=>body[i]):made.rows));
-  hideEmptyGroups(made);
+  parts.forEach((table,n)=>{
+    table.classList.toggle("sorted",Boolean(sorted));
+    table.tBodies[0].append(...order?order.map(r=>r.trs[n]):lines[n]);
+  });
+  hideGroups(made);
+}
+function hideGroups({lines,sorted}){
+  let head;
+  for(const tr of lines.flat())if(isGroup(tr))(head=tr).hidden=true;else if(head&&!tr.hidden&&!sorted)head.hidden=false;
 }
 
 // ---- filter --------------------------------------------------------------------------------------
-const search=el("input",{type:"search",id:"q",autocomplete:"off",spellcheck:"false",input:()=>filterRows(search.value)});
-const counted=el("span",{class:"mute","aria-live":"polite"});
-const filterBox=[el("label",{for:"q"},_("Filter ")),search,counted];
-const wordsIn=text=>text.toLowerCase().split(/\s+/).filter(Boolean);
+const tools=find(".tools",extras),search=find("input",tools),counted=find("span",tools);
+put(search,{input:()=>filterRows(search.value)});
+const wordsIn=text=>text.toLowerCase().split(/\s+/),shown=n=>n.toLocaleString("en");
 function tellRows(left,all,text){
-  counted.textContent=(wordsIn(text).length?`${grouped(String(left))}${_(" of ")}`:"")+_`${grouped(String(all))} rows`;
+  counted.textContent=(text?`${shown(left)}${_(" of ")}`:"")+_`${shown(all)} rows`;
   hash("q",text);
 }

@@ -6,20 +6,20 @@ import json
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.browser import Page, open_page
+from support.browser import TEXTS, Page, open_page
+from support.what_if import replaced
 
 import planner
 from planner import saved
 from planner.catalog import Catalog
 from planner.explain import explain
 from planner.offers import CHOSEN, Offer, offers
-from planner.planning import Plan, compute
+from planner.planning import Plan
 from reports import html
 from reports.view import view_of
 from reports.view_live import Control
@@ -99,29 +99,12 @@ def setting(plan: Plan, control: Control, draw: random.Random) -> Any:
     return draw.choice([drawn, *edges]) if draw.random() < 0.5 else drawn
 
 
-def replaced(plan: Plan, offered: dict[str, list[Offer]], over: dict[str, Any]) -> Plan:
-    """The same plan from the engine."""
-    known = {(o.kind, o.id): o.facts for entries in offered.values() for o in entries}
-    kinds = {name: value for name, value in over.items() if name in CHOSEN}
-    fields = plan.metrics.fields
-    assumptions = {
-        n: fields[n].words.index(over[n]) if over.get(n) in fields[n].words else over.get(n, v)
-        for n, v in plan.inputs.plan.items()
-    }
-    cases = tuple(
-        replace(case, **kinds, inputs={n: over.get(n, v) for n, v in case.inputs.items()})
-        for case in plan.cases
-    )
-    facts = {**known, **plan.inputs.facts}
-    return compute(replace(plan.inputs, cases=cases, plan=assumptions, facts=facts), plan.metrics)
-
-
 def of_page(page: Page, over: dict[str, Any]) -> dict[str, Any]:
     """Every metric of the page as ``(cases,)`` lists, unknown as None."""
     text = page.evaluate(
-        f"""(()=>{{const m=capsheet.model({json.dumps(over)}),found={{}};
-        for(const n of capsheet.metrics)
-          found[n]=[...Array(capsheet.count).keys()].map(i=>capsheet.value(m,n,i));
+        f"""(()=>{{const m=new capsheet.Model({json.dumps(over)},true),found={{}};
+        for(const n in capsheet.F)
+          found[n]=[...Array(capsheet.COUNT).keys()].map(i=>(capsheet.F[n][0]?m.case(i):m.all)[n]);
         return JSON.stringify(found)}})()"""
     )
     return dict(json.loads(text))
@@ -194,7 +177,7 @@ def test_the_draws_reach_failures_and_every_input(
 
 
 def test_figures_are_set_as_python_sets_them(shown: Page) -> None:
-    found = shown.evaluate("capsheet.texts()")
+    found = shown.evaluate(TEXTS)
     assert len(found) > 3000
     assert [one for one in found if one[1] != one[2]] == []
 
@@ -205,5 +188,7 @@ def test_numbers_are_put_into_formulas_as_explain_puts_them(plan: Plan, shown: P
             if not metric.part_of:
                 tree = explain(plan, name, case, 0)
                 wanted = tree.numbers or tree.rows[0].numbers
-                given = shown.evaluate(f"capsheet.numbers({json.dumps(name)},{case})")
+                given = shown.evaluate(
+                    f"capsheet.putIn(capsheet.issued.case({case}),{json.dumps(name)},0,0)"
+                )
                 assert given == wanted, (name, case)

@@ -192,7 +192,7 @@ def test_every_figure_explains_itself_down_to_sources(page: Page) -> None:
         for name, metric in plan.metrics.metrics.items():
             if metric.part_of:
                 continue
-            page.evaluate(f"capsheet.explain('{name}',{case})")
+            page.evaluate(f"capsheet.explain({{m:'{name}',i:{case}}})")
             text = page.evaluate("document.getElementById('explain').innerText")
             tree = explain(plan, name, case, 1)
             assert tree.label in text and (tree.numbers or tree.rows[0].numbers) in text, name

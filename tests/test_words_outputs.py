@@ -9,7 +9,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from support.browser import CLIPPED, TOO_WIDE, open_page
+from support.browser import CLIPPED, TEXTS, TOO_WIDE, open_page
 from support.command import EXAMPLE, SMALL, Caller
 from support.diffs import fleet_diff
 from support.plans import HOSTILE, OWN_METRICS, small
@@ -282,15 +282,15 @@ def test_the_chinese_page_in_a_browser(tmp_path: Path) -> None:
         assert shown.evaluate(TOO_WIDE) == []
         assert shown.evaluate(CLIPPED) == []
         # What the page writes by itself is what was written into it.
-        texts = shown.evaluate("capsheet.texts()")
+        texts = shown.evaluate(TEXTS)
         assert texts
         assert [one for one in texts if one[1] != one[2]] == []
-        shown.evaluate("capsheet.explain('max_concurrency', 0)")
+        shown.evaluate("capsheet.explain({m:'max_concurrency',i:0})")
         dialog = shown.evaluate("document.getElementById('explain').textContent")
         assert "最大并发数" in dialog and "组成" in dialog and "来源：" in dialog
         shown.evaluate(
             "(()=>{const b=document.getElementById('if-batch');b.value='64';"
-            "b.dispatchEvent(new Event('change'))})()"
+            "b.dispatchEvent(new Event('change',{bubbles:true}))})()"
         )
         assert "假设分析" in shown.evaluate("document.querySelector('.verdict').textContent")
         assert shown.errors == []

@@ -49,6 +49,12 @@ CLIPPED = """
   .map(box => box.textContent.trim().slice(0, 50))
 """
 
+# Every figure of the tables of a page: its metric, its text, and the text that the page computes.
+TEXTS = """
+capsheet.tables.flatMap(t => t.rows.flatMap(r => r.cells)).filter(c => c.$ref)
+  .map(c => [c.$ref.m, c.textContent, capsheet.textOf(c.$ref, new capsheet.Model())])
+"""
+
 
 class Page:
     """One open page. ``errors`` and ``requests`` collect what it complained about and asked for."""
