@@ -1,11 +1,12 @@
 """A script as a page carries it: without comments and indentation, its own names short.
 
-Every name that the script binds gets another one. A name that stands outside all brackets somewhere
-gets the same everywhere; any other is bound inside each outermost statement that uses it, and gets
-one there. Within a statement no two names get the same one, so what a name refers to stays as it
+Every name that the script binds gets another one. A name that is bound outside all brackets gets
+the same everywhere; any other is bound inside each outermost statement that uses it, and gets one
+there. Within a statement no two names get the same one, so what a name refers to stays as it
 was, whatever the scopes. Names of properties, texts, and names that others bind (keywords, the
 browser, code around it) are left alone. A line end stays unless what stands before or after it
-makes it meaningless, so no statement ends elsewhere. Constants in a row share their ``const``.
+makes it meaningless, so no statement ends elsewhere. Constants in a row share their ``const``, and
+the last statement of a block has no semicolon.
 
 It reads the JavaScript that our own scripts are written in: no labels, no ``switch``, no pattern
 (``const {a}=``) outside all brackets.
@@ -48,6 +49,9 @@ _OBJECTS = "( [ , = ? : && || ?? ??= ... ! return const let of in"
 _BEFORE_OBJECT = frozenset(_OBJECTS.split())
 _BEFORE_REGEX = _BEFORE_OBJECT | {"=>", "{", ";", ""}
 _BEGINS = frozenset(["function", "async", "class", "const", "let", "for"])
+_BLOCKS = frozenset(["function", "for", "while", "if"])
+_BINDS = frozenset(["const", "let", "function", "class"])
+_EMPTY = frozenset(["for", "while", "if"])  # after their brackets a semicolon is a statement
 _LINES = "{ ; , ( [ = => ? : && || ??"
 _OPEN_LINE, _CLOSED_LINE = frozenset(_LINES.split()), frozenset("})]")
 
@@ -69,7 +73,7 @@ def shortened(source: str, outside: frozenset[str] = frozenset()) -> str:
         for token, role, chunk in zip(solid, _roles(solid), _chunks(solid), strict=True)
         if role != "fixed" and token.text not in fixed
     ]
-    everywhere = {token.text for token, _, _ in named if not token.brace}
+    everywhere = set(_outermost(solid))
     shared = _given((t.text for t, _, _ in named if t.text in everywhere), fixed)
     for _, group in groupby(named, key=lambda one: one[2]):
         some = list(group)
@@ -79,6 +83,15 @@ def shortened(source: str, outside: frozenset[str] = frozenset()) -> str:
             short = (shared | local)[token.text]
             token.text = f"{token.text}:{short}" if role == "both" else short
     return "".join(_written(tokens))
+
+
+def _outermost(solid: list[_Token]) -> Iterator[str]:
+    """The names that are bound outside all brackets."""
+    ends = ["", *(token.text for token in solid), ""]
+    for token, before, after in zip(solid, ends, ends[2:], strict=False):
+        listed = before == "," and after == "="
+        if token.kind == "name" and not token.brace and (before in _BINDS or listed):
+            yield token.text
 
 
 def _given(used: Iterable[str], taken: Set[str]) -> dict[str, str]:
@@ -179,22 +192,29 @@ def _chunks(solid: list[_Token]) -> Iterator[int]:
 def _written(tokens: list[_Token]) -> Iterator[str]:
     """Texts of tokens; between them what has to stand there."""
     begun = [""]  # inside each open bracket, the first word of the statement
-    before, skips = "", False
+    opened: list[str] = []  # what stands before each open bracket
+    before, skips, header = "", False, ""
     for gap, token, after in _spaced(tokens):
         ends_line = "\n" in gap and not (before in _OPEN_LINE or token.text in _CLOSED_LINE)
         if skips:
             skips = False
             continue
+        if token.text == ";" and after == "}" and not (before == ")" and header in _EMPTY):
+            before = ";"
+            continue
         if ends_line:
-            yield "\n"
+            # A function, a loop or a condition ends with its block.
+            yield "" if before == "}" and header == ")" and begun[-1] in _BLOCKS else "\n"
         elif gap and before and _touch(before[-1], token.text[0]):
             yield " "
         if token.text[0] in ")]}":
             begun.pop()
+            header = opened.pop()
         elif ends_line or before in (";", "{", "") or (before == "}" and token.kind == "name"):
             begun[-1] = token.text
         if token.kind != "name" and token.text[-1] in "([{":
             begun.append("")
+            opened.append(before)
         skips = token.text == ";" and begun[-1] == "const" and after == "const"
         before = "," if skips else token.text
         yield before

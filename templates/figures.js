@@ -1,5 +1,5 @@
 // Figures as people read them: decimal rounding of the shortest text, halves away from zero.
-const FORMATS={};
+const FORMATS={},isText=x=>typeof x==="string";
 const format=(s,how)=>(FORMATS[JSON.stringify(how)]??=new Intl.NumberFormat("en",how)).format(s);
 const signed=s=>s.replaceAll("-","\u2212");
 function decimal(x,shift=0){
@@ -15,7 +15,7 @@ function figure({s,e,whole}){
 const TAIL={share:" %",ratio:"x"};
 function shownText(x,kind,d){
   if(x!==x)return _("unknown");
-  if(typeof x==="string")return called(x);
+  if(isText(x))return called(x);
   if(kind==="word"||kind==="flag")return x?_("yes"):_("no");
   const n=decimal(x,kind==="share"?2:0),tail=TAIL[kind]||"";
   if(!x)return "0"+tail;
@@ -25,7 +25,7 @@ function shownText(x,kind,d){
 }
 function exactNumber(x){
   if(x!==x)return "unknown";
-  if(typeof x==="string")return x;
+  if(isText(x))return x;
   if(Number.isInteger(x)&&Math.abs(x)<2**53)return format(x,{signDisplay:"negative"});
   const [m,e]=x.toExponential(11).split("e");
   if(e>=-4&&e<12)return format(x,{maximumSignificantDigits:12});
@@ -45,7 +45,7 @@ function layersOf(marks){
 }
 function exact(x,name){
   const unit=unitOf(name);
-  if(typeof x==="string")return FIELDS[name]?.kind==="places"?`layers ${layersOf(x)}`:x;
+  if(isText(x))return FIELDS[name]?.kind==="places"?`layers ${layersOf(x)}`:x;
   if(x!==x||kindOf(name)==="flag")return flagText(x,name);
   return exactNumber(x)+(unit==="1"?"":unit.startsWith("1/")?unit.slice(1):" "+unit);
 }
@@ -68,7 +68,7 @@ function isAbsent(ref,x,of){
   const rule=LIVE.absent[m];
   return Boolean(rule)&&at(c,rule[0],ref.t,ref.g)===rule[1];
 }
-const scaled=(x,m)=>{const [factor,kind]=LIVE.shown[m]??[1];return typeof x==="string"||kind==="share"||kind==="flag"?x:x/factor};
+const scaled=(x,m)=>{const [factor,kind]=LIVE.shown[m]??[1];return isText(x)||kind==="share"||kind==="flag"?x:x/factor};
 const displayText=(m,x,d)=>shownText(scaled(x,m),kindOf(m)??"figure",d);
 function textOf(ref,of){
   const x=valueOf(ref,of);

@@ -30,9 +30,8 @@ const number=x=>x===null||x===undefined?NaN:typeof x==="boolean"?+x:x;
 const grainOf=n=>F[n]?F[n][0]:FIELDS[n]?({plan:0,group:2,stage:3}[FIELDS[n].entity]??1):0;
 const stored={};
 function planned(name,i){
-  const grain=F[name][0],x=stored[name]??=grain?unpack(doc.values[name]):[doc.values[name]];
-  const at=c=>number(c[i]);
-  return grain===0?number(x[0]):grain===1?at(x):grain===2?x.map(at):grain===3?x.map(s=>at(s[0])):x.map(s=>s.map(at));
+  const grain=F[name][0],x=stored[name]??=unpack(doc.values[name]),at=y=>Array.isArray(y[0])?y.map(at):number(y[i]);
+  return !grain?number(x):grain===3?at(x).flat():at(x);
 }
 function fact(kind,id,name){
   const own=doc.facts[kind]?.[id];

@@ -58,9 +58,8 @@ const file=doc.scenario.name;
 const boxes=whole.heads.flatMap((h,k)=>h.dataset.m?[el("label",el("input",{type:"checkbox",checked:"",change(e){
   for(const cell of [h,h.$unit,...whole.rows.map(r=>r.cells[k])])if(cell)cell.hidden=!e.target.checked;
 }})," ",h.$label)]:[]);
-find("div",tools).append(...boxes);
-if(whole.flipped)for(const one of findAll("label,input,details",tools))one.remove();
-else if(boxes.length<3)find("details",tools).remove();
+find("details div",tools)?.append(...boxes);
+if(whole.flipped)for(const one of findAll("label,input",tools))one.remove();
 [()=>copy(markdown(linesOf(whole,plainText))),
   ()=>save(file+".csv","text/csv",_("")+linesOf(whole,rawText).map(l=>l.map(csvCell).join()+"\r\n").join("")),
   ()=>save(file+".plan.json","application/json",planText())].forEach((click,k)=>put(findAll("button",tools)[k],{click}));

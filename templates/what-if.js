@@ -1,7 +1,7 @@
 // What if: some inputs replaced in every case, and all that follows from them computed again.
 const every=range(COUNT),form=find("form",extras),told=find(".told",extras);
 // The lowest and the highest of some values, as a text; of words the first and the last.
-const spanOf=(xs,show)=>unique([typeof xs[0]==="string"?xs[0]:xs.sort((a,b)=>a-b)[0],xs.at(-1)].map(show)).join(_(" to "));
+const spanOf=(xs,show)=>unique([isText(xs[0])?xs[0]:xs.sort((a,b)=>a-b)[0],xs.at(-1)].map(show)).join(_(" to "));
 const fields=LIVE.controls.map(control=>({...control,box:find("#if-"+control.name,extras)}));
 find("#cases").before(find("section",extras));
 find("nav [href='#cases']").parentElement.before(find("li",extras));
@@ -89,12 +89,12 @@ function tag({cases,trs}){
 }
 function drawTile(tile){
   const {m,c,pick}=tile.dataset,text=restored(find(".tile-number",tile)),below=restored(find(".tile-bound",tile));
-  const was=text.textContent,fits=i=>model.case(i).verdict==="fits",read=i=>at(model.case(i),m);
+  const was=text.textContent,read=i=>at(model.case(i),m);
   text.$ref.i=parseInt(c||0);
   if(model===issued)return;
-  if(pick==="fits"){text.textContent=every.filter(fits).length+_(" of ")+COUNT;text.className="tile-number asks";below.textContent=""}
+  if(pick==="fits"){text.textContent=fitting(model).length+_(" of ")+COUNT;text.className="tile-number asks";below.textContent=""}
   else{
-    const known=every.filter(i=>read(i)===read(i)&&(pick!=="low-fitting"||fits(i))).sort((a,b)=>read(a)-read(b));
+    const known=(pick==="low-fitting"?fitting(model):every).filter(i=>read(i)===read(i)).sort((a,b)=>read(a)-read(b));
     const i=pick==="high"?known.at(-1):pick?known[0]:+c;
     text.textContent=i===undefined?_("unknown"):displayText(m,read(i));
     if(i!==undefined&&pick){
@@ -118,13 +118,12 @@ function shade(cells){
     if(logs[i]===logs[i]&&span>0)cell.classList.add("h"+Math.min(5,Math.floor((logs[i]-low)/span*6)));
   });
 }
-const verdict=find(".verdict .v");
+const verdict=find(".verdict .v"),fitting=of=>every.filter(i=>of.case(i).verdict==="fits");
 function drawVerdict(){
   restored(verdict);
   if(model===issued)return;
-  const words=of=>every.map(i=>of.case(i).verdict),fits=of=>words(of).filter(w=>w==="fits").length;
-  const left=words(model).filter(w=>w!==w||w==="unknown").length,held=fits(model);
-  verdict.textContent=_`What if: ${held} of ${COUNT} cases fit the planned batch${left?_`; ${left} unknown`:""} (issued: ${fits(issued)}).`;
+  const held=fitting(model).length,left=every.filter(i=>["unknown",NaN].includes(model.case(i).verdict)).length;
+  verdict.textContent=_`What if: ${held} of ${COUNT} cases fit the planned batch${left?_`; ${left} unknown`:""} (issued: ${fitting(issued).length}).`;
   verdict.className="v "+(held===COUNT?"good":held||left?"warn":"bad");
 }
 const charts=findAll("[data-live]").map(g=>g.closest("svg")),tiles=findAll(".tiles li"),figures=findAll("dd b[data-m],.note b[data-m]");

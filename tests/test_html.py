@@ -22,14 +22,11 @@ from support.tools import need
 from planner import saved
 from planner.errors import InputError
 from planner.planning import Plan
-from planner.resources import data_dir
 from reports import html, palette
 from reports.html_data import embedded
-from reports.html_script import OUTSIDE, own, script
-from reports.html_shorten import shortened
+from reports.html_script import own, script
 from reports.view import View, view_of
 from reports.view_layout import CASE_ROWS, PAGE_ROWS
-from reports.words_source import script_source
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "rect", "circle", "polyline"}
 
@@ -279,8 +276,8 @@ def test_the_same_bytes_twice_and_of_a_loaded_plan() -> None:
 def test_the_page_stays_small(tmp_path: Path) -> None:
     assert len(page().encode()) < 980_000
     assert len(own("en").encode()) < 30_000  # all of our own script, charts included
-    tables = (data_dir("templates") / "tables.js").read_text("utf-8")
-    assert len(shortened(script_source(tables), OUTSIDE).encode()) < 4_200
+    # Sort, filter, links, columns, copies and files.
+    assert len(own("en", ("sort.js", "tables.js")).encode()) < 6_000
     workloads = "\n".join(
         f"  - {{name: w{n}, prompt: {1000 + n} tokens, output: 500 tokens}}" for n in range(500)
     )
