@@ -14,7 +14,7 @@ from planner.errors import InputError, Problem, Span
 from planner.examples import run_example
 from planner.explain import exact
 from planner.figures import read_record
-from planner.metrics import Metric, MetricSet
+from planner.metrics import OPTIONAL, Metric, MetricSet
 from planner.planning import Value
 from planner.records import Entry
 from planner.resources import data_dir
@@ -160,10 +160,10 @@ def _sort_file(path: Path, found: Found) -> None:
 def _check_metrics(found: Found) -> MetricSet:
     """The metrics of all files together, with their worked examples; built-in ones if they fail."""
     try:
-        metrics = MetricSet.load(found.metrics, answers=True)
+        metrics = MetricSet.load(found.metrics, OPTIONAL)
     except InputError as error:
         found.problems += error.problems
-        return MetricSet.load(answers=True)
+        return MetricSet.load(also=OPTIONAL)
     for metric in metrics.metrics.values():
         if metric.origin and not metric.part_of:
             found.problems += _check_examples(metrics, metric)

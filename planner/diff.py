@@ -33,6 +33,7 @@ MARKS = (BETTER, WORSE, CHANGED, UNKNOWN, SAME)
 DEFAULT_TOLERANCE = 1e-3
 """Relative change below which a figure counts as the same."""
 
+_USUAL = ("max_concurrency", "slo_concurrency")
 MOST_EXPLAINED = 6
 """Metrics that are divided when nobody names any."""
 
@@ -300,11 +301,16 @@ class _Diffing:
         if self.options.why:
             return tuple(dict.fromkeys(self.options.why))
         entries = {n: metrics.metrics[n] for n in known}
-        usual = [n for n in known if n == "max_concurrency"]
+        usual = [n for n in _USUAL if n in known and self._is_known(n)]
         own = [n for n in known if entries[n].origin and entries[n].entry.better != "none"]
         headlines = [n for n in known if entries[n].entry.headline]
         found = dict.fromkeys([*headlines, *usual, *own]) or dict.fromkeys([by] if by else [])
         return tuple(found)[:MOST_EXPLAINED]
+
+    def _is_known(self, name: str) -> bool:
+        """Whether a figure of a case is known anywhere: a target that nobody set leaves none."""
+        delta = self.deltas[name]
+        return any(value is not None for value in (*delta.old, *delta.new))
 
     def _places(self, by: str, statuses: Sequence[str]) -> list[int]:
         """The pairs to explain: those that moved, by how far the objective did."""

@@ -19,7 +19,7 @@ from planner.figures import Part
 from planner.inputs import Case, Inputs, Source, sources_of
 from planner.metric_files import MetricsFile, read_metrics_file
 from planner.metric_reading import Reading
-from planner.metrics import MetricSet, built_in
+from planner.metrics import OPTIONAL, MetricSet, built_in
 from planner.planning import Plan, compute
 from planner.saved import digest
 from planner.scenario import placed, placed_groups
@@ -59,8 +59,8 @@ def common_metrics(plans: Sequence[Plan], files: Sequence[Path] = ()) -> MetricS
         InputError: own metrics that do not go together with today's built-in ones.
     """
     reading = Reading()
-    asked = all("smallest_change" in plan.metrics.metrics for plan in plans)
-    for path, name in built_in(asked):
+    also = [word for word, metric in OPTIONAL.items() if all(_has(p, metric) for p in plans)]
+    for path, name in built_in(also):
         reading.add(*read_metrics_file(path, name), origin="")
     builtin = {b: set(getattr(reading, b)) for b in _BLOCKS} | {"metrics": set(reading.declared)}
     for path in files:
@@ -68,6 +68,11 @@ def common_metrics(plans: Sequence[Plan], files: Sequence[Path] = ()) -> MetricS
     for plan in reversed(plans):
         _carry(reading, plan, builtin)
     return MetricSet.of_reading(reading)
+
+
+def _has(plan: Plan, built_in_metric: str) -> bool:
+    found = plan.metrics.metrics.get(built_in_metric)
+    return found is not None and not found.origin
 
 
 _BLOCKS = ("fields", "constants", "tables", "variants")

@@ -6,7 +6,7 @@ parsed, named, typed and ordered before anything runs; all problems are reported
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,14 +31,17 @@ from planner.yamlfile import YamlFile
 
 __all__ = ["SLOTS", "Declared", "Metric", "MetricSet", "examples", "formula_of", "make_part"]
 
-ANSWERS = "answers.yaml"
-"""The built-in file that only plans with ``answers: true`` take."""
+OPTIONAL = {"answers": "smallest_change", "time": "tpot_bound"}
+"""Built-in files that only plans take which ask for them, with a metric that such a plan has."""
 
 
-def built_in(answers: bool) -> list[tuple[Path, str]]:
-    """The built-in files with their names in messages, in the order in which they are read."""
-    plain = sorted(p for p in metrics_dir().glob("*.yaml") if p.name != ANSWERS)
-    found = [*plain, metrics_dir() / ANSWERS] if answers else plain
+def built_in(also: Collection[str] = ()) -> list[tuple[Path, str]]:
+    """The built-in files with their names in messages, in the order in which they are read.
+
+    ``also``: which of the optional ones.
+    """
+    plain = sorted(p for p in metrics_dir().glob("*.yaml") if p.stem not in OPTIONAL)
+    found = [*plain, *(metrics_dir() / f"{word}.yaml" for word in OPTIONAL if word in also)]
     return [(path, f"metrics/{path.name}") for path in found]
 
 
@@ -54,16 +57,16 @@ class MetricSet:
     replaced: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, user_files: Sequence[Path] = (), answers: bool = False) -> MetricSet:
+    def load(cls, user_files: Sequence[Path] = (), also: Collection[str] = ()) -> MetricSet:
         """The built-in metrics and a user's files, checked together.
 
-        ``answers``: with the ladders that say what would make a case fit. They replace inputs
-        that nearly everything follows from, so only plans that ask for them carry them.
+        ``also``: the files of ``OPTIONAL`` that the plan asks for: ``answers``, ladders that say
+        what would make a case fit, and ``time``, the times of the ideal bound.
 
         Raises:
             InputError: every problem of every file: shape, names, arity, units, cycles.
         """
-        files = built_in(answers)
+        files = built_in(also)
         return cls.read([*files, *((path, str(path)) for path in user_files)], len(files))
 
     @classmethod

@@ -264,6 +264,8 @@ def _check_scenario(scenario: Mapping[str, Any]) -> None:
     for key in ("name", "title", "as_of", "owner", "note"):
         if not isinstance(scenario[key], str):
             raise ValueError(f"scenario.{key} is no text")
+    if not isinstance(scenario.get("time_model", ""), str):
+        raise ValueError("scenario.time_model is no text")
     for key, pattern in (("name", NAME_PATTERN), ("as_of", DAY_PATTERN)):
         if not re.fullmatch(pattern, scenario[key]):
             raise ValueError(f"scenario.{key} is '{scenario[key]}'")

@@ -6,13 +6,31 @@ import copy
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictStr
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictBool,
+    StrictStr,
+    WithJsonSchema,
+    model_serializer,
+)
 
 from planner import yamlfile
 from planner.errors import InputError, Problem, Span
-from planner.figures import DAY_PATTERN, NAME_PATTERN, Part, Texts, listed, read_record, refusal
+from planner.figures import (
+    DAY_PATTERN,
+    NAME_PATTERN,
+    Part,
+    Texts,
+    listed,
+    read_record,
+    refusal,
+    shown,
+)
 from planner.yamlfile import Key, YamlFile
 
 
@@ -32,6 +50,18 @@ def _day(text: str) -> str:
     return text
 
 
+_LATER = "form_e, the calibrated time model, is not available in this release"
+
+
+def _time_model(word: Any) -> Any:
+    if word != "bound":
+        raise refusal("bound, or no such key", shown(word), _LATER if word == "form_e" else "")
+    return word
+
+
+TimeModel = Annotated[
+    Literal["bound"] | None, BeforeValidator(_time_model), WithJsonSchema({"enum": ["bound"]})
+]
 Slug = Annotated[StrictStr, Field(pattern=NAME_PATTERN, max_length=60)]
 Day = Annotated[StrictStr, Field(pattern=DAY_PATTERN), AfterValidator(_day)]
 
@@ -96,11 +126,18 @@ class ScenarioEntry(Part):
     context_ladder: Annotated[tuple[Any, ...], BeforeValidator(listed)] = ()
     answers: StrictBool = False
     mix: Annotated[tuple[MixEntry, ...], BeforeValidator(_rows)] = ()
+    time_model: TimeModel = None
 
     @property
-    def asks(self) -> bool:
-        """Whether the plan takes the metrics that say what would make a case fit."""
-        return self.answers or bool(self.mix)
+    def asks(self) -> tuple[str, ...]:
+        """The optional metric files that the plan takes, by the words of ``metrics.OPTIONAL``."""
+        wanted = {"answers": self.answers or bool(self.mix), "time": self.time_model is not None}
+        return tuple(word for word, asked in wanted.items() if asked)
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A plan without a time model is saved as if the key did not exist."""
+        return {key: value for key, value in handler(self).items() if value is not None}
 
 
 # ---- reading -----------------------------------------------------------------------------------

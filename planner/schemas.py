@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from planner.metric_files import FieldEntry, MetricsFile
-from planner.metrics import MetricSet
+from planner.metrics import OPTIONAL, MetricSet
 from planner.records import Engine, Format, Gpu, Model
 from planner.records_price import Prices
 from planner.review_decisions import Decisions
@@ -91,7 +91,7 @@ def _written(metrics: MetricSet, name: str, entry: FieldEntry) -> dict[str, Any]
 
 def _assumptions() -> dict[str, Any]:
     """The values of the whole plan that a scenario may set, with what they mean."""
-    metrics = MetricSet.load(answers=True)
+    metrics = MetricSet.load(also=OPTIONAL)
     return {
         name: {
             "description": f"{entry.label}. {entry.meaning}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,6 +55,13 @@ def _layout(case: Case) -> list[tuple[str, str]]:
     """Tensor parallelism, and the other parallel sizes of a case that are above 1."""
     above = [n for n in SIZES if float(case.inputs.get(n, 1)) > 1]
     return [(name.upper(), _count(case, name)) for name in ("tp", *above)]
+
+
+def time_model(plan: Plan) -> Iterator[tuple[str, str]]:
+    """The time model of a plan with its label, where it has one."""
+    word = plan.inputs.scenario.get("time_model")
+    if word:
+        yield say("Time model"), clean(word)
 
 
 class Axes:
@@ -204,7 +211,8 @@ class Axes:
     def shared(self) -> tuple[tuple[str, str], ...]:
         """What all cases have in common: label and value."""
         first = self.plan.cases[0]
-        return tuple((a.label, a.value(first)) for a in self.all if a not in self.varying)
+        found = [(a.label, a.value(first)) for a in self.all if a not in self.varying]
+        return (*found, *time_model(self.plan))
 
     # ---- rows ----------------------------------------------------------------------------------
 

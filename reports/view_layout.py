@@ -62,6 +62,13 @@ LAYOUT: dict[str, tuple[str, ...]] = {
         "context_crossover", "time_weights", "time_kv", "time_compute", "nearest_threshold",
         "weight_width", "peak_compute", "kv_unbounded_gpu", "kv_read_bounded_gpu",
     ),
+    "time": (
+        "tpot_bound", "output_rate_gpu", "slo_concurrency", "slo_limit", "ttft_bound",
+        "slo_bandwidth", "slo_compute", "slo_batch", "slo_b_star", "output_rate",
+        "step_memory_time", "step_compute_time", "prefill_memory_time", "prefill_compute_time",
+        "context_mean", "kv_read_mean_gpu", "decode_flops_mean", "bandwidth_reached",
+        "peak_reached", "step_requests",
+    ),
     "ladder": (),
     "what_if": (),
     "checks": (),
@@ -93,13 +100,14 @@ STEPS: frozenset[str] = frozenset((
     "request_tokens", "layout_allowed", "least_tp", "most_tp", "fp8_rungs", "fp8_fits",
     "usable_quotient", "request_part", "mix_within_limit", "mix_part", "prefix_shared",
     "prefix_blocks", "whole_blocks", "prefix_part", "own_part", "prefix_gap", "prefix_quotient",
+    "prompt_batch", "batch_runs",
 ))  # fmt: skip
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
 SUMMARY: tuple[str, ...] = (
-    "verdict", "max_concurrency", "binding", "memory_spare", "smallest_change", "longest_context",
-    "b_star_kv",
-    "b_star_compute", "kv_per_token", "read_to_stored",
+    "verdict", "max_concurrency", "binding", "memory_spare", "smallest_change", "tpot_bound",
+    "slo_concurrency", "slo_limit", "longest_context", "b_star_kv", "b_star_compute",
+    "kv_per_token", "read_to_stored",
 )  # fmt: skip
 """The main table: the answer, the room, what binds, and the figures that explain it."""
 
@@ -164,6 +172,9 @@ APPLIES_NOT: dict[str, tuple[str, float | str]] = {
     "expert_padding": ("engine_pads_experts", 0.0),
     "most_batched_tokens": ("overhead_itemised", 0.0),
     "prefix_concurrency": ("shared_prefix", 0.0),
+    "output_rate": ("verdict", "does not fit"),
+    "output_rate_gpu": ("verdict", "does not fit"),
+    "step_requests": ("pp", 1.0),
 }
 """Metric: another column and the value of it at which the metric does not apply to a row.
 
@@ -175,8 +186,14 @@ LEFT_OUT = frozenset(("pp", "dp", "groups_rule", "engine_token_line", "overhead_
                       "engine_pads_experts", "shared_prefix"))  # fmt: skip
 """What a figure depends on that is left out where it applies to no case of a plan."""
 
-RUNG_APPLIES = {"tp": "layout_allowed"}
-"""Replaced input: the metric that is false where a rung makes no sense for a case."""
+RUNG_APPLIES = {
+    "tp": (
+        "layout_allowed",
+        term("A dash stands where the size does not suit the model or the host."),
+    ),
+    "batch": ("batch_runs", term("A dash stands where the batch does not fit.")),
+}
+"""Replaced input: the metric that is false where a rung makes no sense for a case, and a note."""
 
 NEVER_SHOWN = "no_threshold"
 """The constant that stands for "no bound" inside formulas; a cell that holds it does not apply."""

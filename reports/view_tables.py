@@ -49,7 +49,6 @@ from reports.words import called, say, term
 
 _KEEP = frozenset(SUMMARY[:3])  # the answer stays a column even where it is the same in all rows
 _FOLD_FROM = 3
-_UNFIT = term("A dash stands where the size does not suit the model or the host.")
 _BEYOND = term("A dash stands where the model was not published for such a context.")
 
 
@@ -211,7 +210,7 @@ class Tables:
     def _grid(self, ladder: str, shown: str, rungs: Sequence[str]) -> Table:
         metric = self.metrics.metrics[shown]
         variant = self.metrics.variants[ladder]
-        tests = [RUNG_APPLIES[n] for n in variant.replaces if n in RUNG_APPLIES]
+        tests = self._tests(ladder)
         used = [n for n in (*tests, *variant.follows.values()) if n in self.metrics.metrics]
         rows = self.axes.rows([shown, "max_context", *used], self._replaced(ladder))
         picks = np.asarray([row.cases[0] for row in rows])
@@ -228,7 +227,8 @@ class Tables:
             replace(column, label=rung, decimals=decimals)
             for column, rung in zip(columns, rungs, strict=True)
         )
-        note = " ".join([say(_BEYOND)] * bool(beyond.any()) + [say(_UNFIT)] * bool(unfit.any()))
+        notes = [_BEYOND] * bool(beyond.any()) + list(tests.values()) * bool(unfit.any())
+        note = " ".join(say(one) for one in notes)
         return Table(f"{ladder}.{shown}", clean(metric.label), named, tuple(rows), note=note)
 
     def _replaced(self, ladder: str) -> frozenset[str]:
@@ -257,11 +257,15 @@ class Tables:
     def _unfit(self, ladder: str, picks: Array) -> Array:
         """Where a rung makes no sense for the case."""
         found = np.zeros((len(self.plan.columns.variant_values[ladder]), len(picks)), bool)
-        for name in self.metrics.variants[ladder].replaces:
-            test = RUNG_APPLIES.get(name, "")
-            if test in self.metrics.metrics:
-                found |= self._child(ladder, test, picks).astype(float) == 0
+        for test in self._tests(ladder):
+            found |= self._child(ladder, test, picks).astype(float) == 0
         return found
+
+    def _tests(self, ladder: str) -> dict[str, str]:
+        """Metrics that are false where a rung makes no sense, each with what is then said."""
+        replaces = self.metrics.variants[ladder].replaces
+        found = dict(RUNG_APPLIES[n] for n in replaces if n in RUNG_APPLIES)
+        return {test: note for test, note in found.items() if test in self.metrics.metrics}
 
     # ---- sections ------------------------------------------------------------------------------
 

@@ -7,13 +7,13 @@ import re
 from support.golden import Golden
 from support.tools import REPOSITORY
 
-from planner.metrics import MetricSet
+from planner.metrics import OPTIONAL, MetricSet
 
 CHANGELOG = REPOSITORY / "CHANGELOG.md"
 
 
 def listed() -> str:
-    metrics = MetricSet.load(answers=True)
+    metrics = MetricSet.load(also=OPTIONAL)
     lines = []
     for name, table in metrics.tables.items():
         names = [f"`{metric.name}`" for metric in metrics.of_table(name)]

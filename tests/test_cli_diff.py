@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.command import SMALL, Caller, processor_seconds
-from support.diffs import METRICS, NEW, OLD
+from support.diffs import CATALOG, METRICS, NEW, OLD
 
 B200 = SMALL.replace("h100-sxm", "b200").replace("name: small", "name: large")
 
@@ -176,7 +176,17 @@ def test_a_workbook_by_its_name(pair: Caller) -> None:
 
 
 def test_methods_and_orders(pair: Caller) -> None:
-    args = ("diff", OLD, NEW, "--metrics", METRICS, "--why", "replica_requests")
+    args = (
+        "diff",
+        OLD,
+        NEW,
+        "--metrics",
+        METRICS,
+        "--catalog",
+        CATALOG,
+        "--why",
+        "slo_concurrency",
+    )
     shown = pair(*args, "--method", "sequential", "--order", "precision,hardware")
     assert shown.code == 0 and "one after the other: weight_format, kv_format" in shown.out
     assert "Shapley values" in pair(*args, "--method", "shapley").out

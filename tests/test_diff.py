@@ -100,11 +100,11 @@ def test_a_new_dtype_on_the_same_card_is_precision(tmp_path: Path) -> None:
 
 def test_declared_group_of_an_own_input_counts() -> None:
     old, new = fleets()
-    inputs = replace(new.inputs, plan={**new.inputs.plan, "target_time": 0.05,
+    inputs = replace(new.inputs, plan={**new.inputs.plan, "slo_tpot": 0.05,
                                        "spare_replicas": 2.0})  # fmt: skip
     found = compared(old, compute(inputs, new.metrics))
     groups = {d.id: d.group for d in found.drivers}
-    assert (groups["target_time"], groups["spare_replicas"]) == ("workload", "policy")
+    assert (groups["slo_tpot"], groups["spare_replicas"]) == ("workload", "policy")
 
 
 def test_models_are_one_driver(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_marks_follow_the_declared_direction_and_the_tolerance(tmp_path: Path) -
     assert compared(old, new).deltas["kv_pool"].marks == ("same",)
     found = fleet_diff()
     assert found.deltas["fleet_cost"].marks == ("better",)
-    assert found.deltas["copy_bytes"].marks == ("changed",)
+    assert found.deltas["weight_width"].marks == ("changed",)
 
 
 def test_ranks_within_a_question(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """The worked example: two-GPU replicas of a 70B model under 25 ms a token, H100 to B200.
 
-Every expected figure was derived by hand from the formulas of ``tests/diff/fleet.yaml``; prices
-are illustrative. It tests arithmetic and is no showcase: see the head of ``tests/diff/h100.yaml``.
+Every expected figure was derived by hand; prices are illustrative. The limits of a replica are
+those of ``time_model: bound``, the fleet is that of ``tests/diff/fleet.yaml``, and
+``tests/diff/catalog`` holds the simplifications of the hand calculation: rounded weights, and the
+driver's memory figure. It tests arithmetic and is no showcase: see ``tests/diff/h100.yaml``.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import pytest
 from support.diffs import compared, fleet_diff, fleets, ranges, shares, why_of
 
-REQUESTS = "replica_requests"
+REQUESTS = "slo_concurrency"
 
 
 def value(name: str) -> list[float]:
@@ -19,8 +21,8 @@ def value(name: str) -> list[float]:
 @pytest.mark.parametrize(
     ("name", "old", "new", "digits"),
     [
-        ("bound_memory", 27.85, 221.86, 2), ("bound_bandwidth", 23.17, 228.27, 2),
-        ("bound_compute", 350, 1593, 0), (REQUESTS, 23, 221, 9), ("fleet_gpus", 108, 14, 9),
+        ("concurrency_quotient", 27.85, 221.86, 2), ("slo_bandwidth", 23.17, 228.27, 2),
+        ("slo_compute", 350, 1593, 0), (REQUESTS, 23, 221, 9), ("fleet_gpus", 108, 14, 9),
         ("fleet_cost", 212_080, 61_116, 0), ("kv_per_token", 320 * 1024, 160 * 1024, 9),
     ],
 )  # fmt: skip
@@ -29,8 +31,11 @@ def test_both_plans(name: str, old: float, new: float, digits: int) -> None:
 
 
 def test_pool_and_limit() -> None:
-    assert [round(v / 2**30, 2) for v in value("copy_pool")] == [69.61, 277.33]
-    assert [plan.value("replica_limit") for plan in fleets()] == ["bandwidth", "memory"]
+    pools = [2 * v / 2**30 for v in value("kv_pool")]  # of two GPUs
+    assert [round(pool, 2) for pool in pools] == [69.61, 277.33]
+    assert [plan.value("slo_limit") for plan in fleets()] == ["bandwidth", "memory"]
+    assert [round(v, 1) for v in value("b_star_compute")] == [295.4, 328.7]
+    assert [round(v, 2) for v in value("slo_b_star")] == [0.08, 0.67]
 
 
 OWEN = {"memory": 53.5, "memory_bandwidth": 56.0, "compute": 0, "hardware": 109.5,
@@ -90,7 +95,7 @@ def test_range_over_all_orders_and_one_at_a_time() -> None:
 def test_shares_depend_on_the_target(
     target: str, old: float, new: float, expected: tuple[float, ...]
 ) -> None:
-    why = why_of(fleet_diff(f"target_time={target}"), REQUESTS)
+    why = why_of(fleet_diff(f"slo_tpot={target}"), REQUESTS)
     found = shares(why)
     names = ("memory", "memory_bandwidth", "weight_format", "kv_format")
     assert (why.old, why.new) == (old, new)

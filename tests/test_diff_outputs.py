@@ -63,7 +63,7 @@ def test_printed_parts_add_to_the_printed_total() -> None:
 
 
 def test_shares_keep_the_digits_of_a_reader() -> None:
-    bridge = next(b for b in diff_view(fleet_diff()).bridges if b.metric == "replica_requests")
+    bridge = next(b for b in diff_view(fleet_diff()).bridges if b.metric == "slo_concurrency")
     texts = {s.id: s.text for g in bridge.groups for s in g.shares}
     assert (texts["memory"], texts["kv_format"], texts["compute"]) == ("+53.5", "+68.0", "0")
     assert (bridge.total, bridge.residual) == ("+198", "0")
@@ -86,7 +86,7 @@ def test_the_terminal_says_the_answer_first() -> None:
     assert lines[0] == "plan diff  h100-fleet -> b200-fleet"
     assert "108 -> 14 GPUs (-87.0 %)" in " ".join(lines[1:4])
     text = "\n".join(lines)
-    for block in ("Lines crossed", "Why Requests of a replica +198", "Like for like",
+    for block in ("Lines crossed", "Why Concurrency in the target +198", "Like for like",
                   "How sure", "Inputs changed"):  # fmt: skip
         assert block in text
 

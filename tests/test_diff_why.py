@@ -129,5 +129,5 @@ def test_shares_agree_with_every_order_evaluated_one_by_one() -> None:
     inputs = replace(
         old.inputs, cases=(mixed,), facts={**old.inputs.facts, **new.inputs.facts}
     )  # fmt: skip
-    first = compute(inputs, old.metrics).value("replica_requests")
-    assert shares(why_of(found, "replica_requests"))["kv_format"] == float(first or 0) - 23
+    first = compute(inputs, old.metrics).value("slo_concurrency")
+    assert shares(why_of(found, "slo_concurrency"))["kv_format"] == float(first or 0) - 23

@@ -18,7 +18,7 @@ import planner
 from planner.catalog import Catalog
 from planner.engine import Array, Columns, by_input, evaluate
 from planner.expr.check import PLAN
-from planner.metrics import SLOTS, Metric, MetricSet
+from planner.metrics import OPTIONAL, SLOTS, Metric, MetricSet
 from planner.planning import Plan
 
 EXAMPLE = REPOSITORY / "catalogs" / "scenarios" / "example.yaml"
@@ -130,10 +130,10 @@ def answering() -> Plan:
     """The example with every set of variants, and lengths of two kinds."""
     short = "{share: 0.7, prompt: 500 tokens, output: 100 tokens}"
     mix = f"mix=[{short}, {{share: 0.3, prompt: 9000 tokens, output: 500 tokens}}]"
-    return planner.plan(EXAMPLE, settings=["shared_prefix=400 tokens", mix])
+    return planner.plan(EXAMPLE, settings=["shared_prefix=400 tokens", mix, "time_model=bound"])
 
 
-@pytest.mark.parametrize("name", MetricSet.load(answers=True).variants)
+@pytest.mark.parametrize("name", MetricSet.load(also=OPTIONAL).variants)
 def test_a_variant_is_a_plan_with_its_inputs_replaced(name: str) -> None:
     plan = answering()
     variant = plan.metrics.variants[name]

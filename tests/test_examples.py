@@ -11,13 +11,13 @@ import pytest
 from planner.examples import run_example
 from planner.expr.tree import Text, walk
 from planner.metric_files import ExampleEntry
-from planner.metrics import Metric, MetricSet, examples
+from planner.metrics import OPTIONAL, Metric, MetricSet, examples
 from planner.units import parse_quantity
 
 
 @cache
 def metrics() -> MetricSet:
-    return MetricSet.load(answers=True)
+    return MetricSet.load(also=OPTIONAL)
 
 
 def declared() -> list[Metric]:

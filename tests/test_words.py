@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import words as texts
 
-from planner.metrics import MetricSet
+from planner.metrics import OPTIONAL, MetricSet
 from reports import words_source
 from reports.words import Words, called, languages, say, speaking, words_of
 
@@ -18,7 +18,7 @@ OTHERS = [language for language in languages() if language != "en"]
 
 @pytest.fixture(scope="module")
 def metrics() -> MetricSet:
-    return MetricSet.load(answers=True)
+    return MetricSet.load(also=OPTIONAL)
 
 
 def missing(language: str, wanted: dict[str, str]) -> list[str]:

@@ -10,6 +10,7 @@ from planner.metrics import Metric
 from planner.planning import Plan
 from planner.saved import product_version
 from reports.numbers import decimals_for, excel_format
+from reports.view_axes import time_model
 from reports.words import say, term
 from reports.workbook import styles
 from reports.workbook.address import Addresses
@@ -36,7 +37,8 @@ RESULTS, SUMMARY, COVER = term("Results"), "Summary", "Cover"
 # What a reader wants of a case, in reading order.
 SHOWN = (
     "verdict", "binding", "max_concurrency", "concurrency_per_gpu", "longest_context",
-    "memory_spare", "smallest_change", "mix_concurrency", "weights_gpu", "memory_left",
+    "memory_spare", "smallest_change", "mix_concurrency", "tpot_bound", "ttft_bound",
+    "output_rate_gpu", "slo_concurrency", "slo_limit", "weights_gpu", "memory_left",
     "kv_per_token", "kv_per_request", "b_star_kv", "b_star_compute", "next_bound", "batch_slack",
     "kv_read_total", "read_to_stored",
 )  # fmt: skip
@@ -127,6 +129,7 @@ def cover_sheet(
         (say("Owner"), str(scenario["owner"])),
         (say("Engine"), str(scenario["engine"])),
         *([(say("Draft"), str(scenario["draft"]))] if scenario.get("draft") else []),
+        *time_model(plan),
         (say("Cases"), f"{len(plan.cases)}"),
         (
             say("Left out"),

@@ -55,12 +55,16 @@ constants:
 
 FOLDER = REPOSITORY / "tests" / "diff"
 OLD, NEW, METRICS = FOLDER / "h100.yaml", FOLDER / "b200.yaml", FOLDER / "fleet.yaml"
+CATALOG = FOLDER / "catalog"
 
 
 @cache
 def fleets(*settings: str) -> tuple[Plan, Plan]:
     """Both plans of the worked example; ``settings`` are put over both."""
-    one, other = (planner.plan(p, metrics=[METRICS], settings=settings) for p in (OLD, NEW))
+    one, other = (
+        planner.plan(path, metrics=[METRICS], catalogs=[CATALOG], settings=settings)
+        for path in (OLD, NEW)
+    )
     return one, other
 
 

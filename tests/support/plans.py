@@ -52,8 +52,8 @@ def example() -> tuple[Plan, View]:
 
 @cache
 def answering() -> tuple[Plan, View]:
-    """The shipped example with the ladders that say what would make a case fit."""
-    plan = planner.plan(EXAMPLE, settings=["answers=true"])
+    """The shipped example with everything that a plan may ask for."""
+    plan = planner.plan(EXAMPLE, settings=["answers=true", "time_model=bound"])
     return plan, view_of(plan)
 
 
