@@ -59,7 +59,7 @@ def common_metrics(plans: Sequence[Plan], files: Sequence[Path] = ()) -> MetricS
         InputError: own metrics that do not go together with today's built-in ones.
     """
     reading = Reading()
-    also = [word for word, metric in OPTIONAL.items() if all(_has(p, metric) for p in plans)]
+    also = [w for w, (metric, _) in OPTIONAL.items() if all(_has(p, metric) for p in plans)]
     for path, name in built_in(also):
         reading.add(*read_metrics_file(path, name), origin="")
     builtin = {b: set(getattr(reading, b)) for b in _BLOCKS} | {"metrics": set(reading.declared)}

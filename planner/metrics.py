@@ -31,8 +31,14 @@ from planner.yamlfile import YamlFile
 
 __all__ = ["SLOTS", "Declared", "Metric", "MetricSet", "examples", "formula_of", "make_part"]
 
-OPTIONAL = {"answers": "smallest_change", "time": "tpot_bound"}
-"""Built-in files that only plans take which ask for them, with a metric that such a plan has."""
+OPTIONAL = {
+    "answers": ("smallest_change", "answers: true"),
+    "time": ("tpot_bound", "time_model: bound"),
+}
+"""Built-in files that only plans take which ask for them.
+
+Each with a metric that such a plan has, and with what a scenario writes to ask.
+"""
 
 
 def built_in(also: Collection[str] = ()) -> list[tuple[Path, str]]:
@@ -43,6 +49,15 @@ def built_in(also: Collection[str] = ()) -> list[tuple[Path, str]]:
     plain = sorted(p for p in metrics_dir().glob("*.yaml") if p.stem not in OPTIONAL)
     found = [*plain, *(metrics_dir() / f"{word}.yaml" for word in OPTIONAL if word in also)]
     return [(path, f"metrics/{path.name}") for path in found]
+
+
+def asked_by(name: str) -> str:
+    """What a scenario writes to have this input of an optional file; empty where none has it."""
+    for word, (_, key) in OPTIONAL.items():
+        path = metrics_dir() / f"{word}.yaml"
+        if name in read_metrics_file(path, f"metrics/{path.name}")[1].fields:
+            return key
+    return ""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from planner.figures import (
 from planner.inputs import DROPS, Case, Inputs, Origin, Source, sources_of
 from planner.metric_files import FieldEntry
 from planner.metrics import SLOTS, MetricSet
+from planner.metrics import MetricSet, asked_by
 from planner.rungs import Rungs
 from planner.scenario_file import LayoutEntry, PrecisionEntry, ScenarioEntry
 from planner.units import UnitError, parse_quantity, quantity_words
@@ -232,12 +233,13 @@ class _Resolving:
         names = [n for n, f in self.metrics.fields.items() if f.entity == "plan"]
         for name in self.entry.assumptions:
             if name not in names:
+                key = asked_by(name)
                 self.problems.append(
                     self.file.problem(
                         ("assumptions", name),
                         one_of(names),
                         f"the unknown key '{name}'",
-                        nearest(name, names),
+                        f"'{name}' comes with {key}" if key else nearest(name, names),
                         of_key=True,
                     )
                 )

@@ -37,8 +37,10 @@ contexts: [16384 tokens]
 workloads:
   - {name: chat, prompt: 8192 tokens, output: 1025 tokens}
 batches: [8, 64]
+time_model: bound
+assumptions: {slo_tpot: 30 ms}
 """
-DRAWS = 24
+DRAWS = 32
 
 
 @pytest.fixture(scope="module")
