@@ -40,7 +40,7 @@ batches: [8, 64]
 time_model: bound
 assumptions: {slo_tpot: 30 ms}
 """
-DRAWS = 32
+DRAWS = 34
 
 
 @pytest.fixture(scope="module")
