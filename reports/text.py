@@ -158,7 +158,8 @@ class _Writer:
         lines = [line for head in heads for line in head.split("\n")]
         values = [c.text(i, plain=True) for c in table.columns for i in range(len(table.rows))]
         cell = max(numbers.display_width(text) for text in [*lines, *values])
-        label = max(numbers.display_width(column.label) for column in table.columns)
+        labels = [*(column.label for column in table.columns), *table.caption.split()]
+        label = max(numbers.display_width(text) for text in labels)
         unit = max(numbers.display_width(column.unit) for column in table.columns)
         if label + len(heads) * (cell + _GAP) + unit + _GAP > self.width:
             return False
