@@ -310,6 +310,9 @@ def _head(old: Plan, new: Plan) -> Iterable[tuple[str, str, str]]:
     models = [plan.inputs.scenario.get("time_model") for plan in (old, new)]
     if any(models):
         yield say("Time model"), *(called(clean(word or "none")) for word in models)
+    before, after = (plan.inputs.scenario.get("time_model", "none") for plan in (old, new))
+    if (before, after) != ("none", "none"):
+        yield say("Time model"), called(clean(before)), called(clean(after))
     yield say("Formulas"), formula_hash(old.metrics), formula_hash(new.metrics)
     yield say("Catalog figures"), catalog_hash(old), catalog_hash(new)
     yield say("Cases"), str(len(old.cases)), str(len(new.cases))

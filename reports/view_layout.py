@@ -105,11 +105,14 @@ STEPS: frozenset[str] = frozenset((
 """Steps on the way to a figure: glossary, explanations and workbook hold them, tables do not."""
 
 SUMMARY: tuple[str, ...] = (
-    "verdict", "max_concurrency", "binding", "memory_spare", "smallest_change", "tpot_bound",
-    "slo_concurrency", "slo_limit", "longest_context", "b_star_kv", "b_star_compute",
+    "verdict", "max_concurrency", "binding", "memory_spare", "smallest_change", "slo_concurrency",
+    "tpot_bound", "slo_limit", "longest_context", "b_star_kv", "b_star_compute",
     "kv_per_token", "read_to_stored",
 )  # fmt: skip
 """The main table: the answer, the room, what binds, and the figures that explain it."""
+
+TARGET = "slo_tpot"
+"""The assumption without which figures of the main table that rest on it have nothing to say."""
 
 APPLIES_NOT: dict[str, tuple[str, float | str]] = {
     "batch_slack": ("next_bound", "none"),

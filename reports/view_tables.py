@@ -34,6 +34,7 @@ from reports.view_layout import (
     RUNG_APPLIES,
     STEPS,
     SUMMARY,
+    TARGET,
 )
 from reports.view_parts import (
     Figure,
@@ -137,12 +138,17 @@ class Tables:
         every = [(case, 0, 0) for case in range(len(self.plan.cases))]
         return len(self._absent(metric.name, every)) < len(every)
 
+    def _without_target(self, name: str) -> bool:
+        """Whether a figure rests on a target that the plan does not set: unknown in every case."""
+        rests = self.metrics.depends(name, TARGET)
+        return rests and bool(np.isnan(self.plan.columns[TARGET]).all())
+
     # ---- tables --------------------------------------------------------------------------------
 
     def summary(self) -> Table:
         """The main table: a row a case."""
         places = [(case, 0, 0) for case in range(len(self.plan.cases))]
-        names = [n for n in SUMMARY if n in self.metrics.metrics]
+        names = [n for n in SUMMARY if n in self.metrics.metrics and not self._without_target(n)]
         rows = tuple(Row(name.parts, (index,)) for index, name in enumerate(self.axes.names))
         columns = [self.column(n, places, i) for i, n in enumerate(names)]
         return _folded(

@@ -141,6 +141,10 @@ def test_what_rests_on_no_target_is_unknown(tmp_path: Path) -> None:
         assert plan.value(name) is None, name
     assert plan.value("tpot_bound") is not None
     assert "slo_concurrency" not in compared(plan, changed(plan, batch=16.0)).explained
+    heads = {column.name for column in view_of(plan).summary.all_columns()}
+    assert "tpot_bound" in heads and "slo_concurrency" not in heads
+    with_target = view_of(plan_of(tmp_path, TARGET)).summary.all_columns()
+    assert {"tpot_bound", "slo_concurrency"} <= {column.name for column in with_target}
 
 
 def test_a_batch_that_does_not_fit_has_no_rate(tmp_path: Path) -> None:
