@@ -45,7 +45,7 @@ FIXED = (
 READING_ORDER = (
     COVER, SUMMARY, RESULTS, ACTUAL, "Answers", INPUTS, "Models", "Layer groups", "GPUs",
     "Engines", "Weight formats",
-    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds",
+    "KV formats", CASES, GROUPS, STAGES, "Weights and stages", "Access", "Thresholds", "Time bound",
     "Context ladder", WORKINGS, CHECKS, "Sources", "Changes", "Glossary", CONSTANTS,
 )  # fmt: skip
 
