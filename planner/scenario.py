@@ -19,8 +19,7 @@ from planner.figures import (
 )
 from planner.inputs import DROPS, Case, Inputs, Origin, Source, sources_of
 from planner.metric_files import FieldEntry
-from planner.metrics import SLOTS, MetricSet
-from planner.metrics import MetricSet, asked_by
+from planner.metrics import SLOTS, MetricSet, asked_by
 from planner.rungs import Rungs
 from planner.scenario_file import LayoutEntry, PrecisionEntry, ScenarioEntry
 from planner.units import UnitError, parse_quantity, quantity_words

@@ -307,12 +307,10 @@ def _head(old: Plan, new: Plan) -> Iterable[tuple[str, str, str]]:
     for key, label in (("title", say("Title")), ("as_of", say("As of"))):
         yield label, clean(old.inputs.scenario[key]), clean(new.inputs.scenario[key])
     yield say("Owner"), owner_of(old), owner_of(new)
-    models = [plan.inputs.scenario.get("time_model") for plan in (old, new)]
-    if any(models):
-        yield say("Time model"), *(called(clean(word or "none")) for word in models)
-    before, after = (plan.inputs.scenario.get("time_model", "none") for plan in (old, new))
-    if (before, after) != ("none", "none"):
-        yield say("Time model"), called(clean(before)), called(clean(after))
+    for key, label in (("draft", say("Draft")), ("time_model", say("Time model"))):
+        before, after = (plan.inputs.scenario.get(key) or "none" for plan in (old, new))
+        if (before, after) != ("none", "none"):
+            yield label, called(clean(before)), called(clean(after))
     yield say("Formulas"), formula_hash(old.metrics), formula_hash(new.metrics)
     yield say("Catalog figures"), catalog_hash(old), catalog_hash(new)
     yield say("Cases"), str(len(old.cases)), str(len(new.cases))
