@@ -10,7 +10,6 @@ from typing import Any
 from planner.expr.to_js import RUNTIME
 from planner.resources import data_dir
 from reports.html_data import embedded
-from reports.html_shorten import shortened
 from reports.view_live import Formula, Live
 from reports.words import language
 from reports.words_source import script_source
@@ -22,9 +21,6 @@ PARTS = (
 """Our own code in reading order; later parts use the names of earlier ones."""
 COMPARING = ("sort.js", "changes.js")
 """The same of pages that compare, whose figures are those that were written."""
-
-OUTSIDE = frozenset({"F", "K", "LIVE", "SAID", "SAID_NAMES", "said", "saidName", "saidWhy"})
-"""Names that stand around it."""
 
 
 def script(live: Live) -> str:
@@ -42,9 +38,10 @@ def comparing_script() -> str:
 
 @cache
 def own(language: str, parts: tuple[str, ...] = PARTS) -> str:
-    """Our own code in the language that is spoken, as a page carries it."""
+    """Our own code in the language that is spoken, as a page carries it: no comment, no indent."""
     texts = ((data_dir("templates") / name).read_text("utf-8") for name in parts)
-    return shortened("".join(script_source(text) for text in texts), OUTSIDE)
+    lines = (line.strip() for text in texts for line in script_source(text).splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
 
 
 def _said(live: Live) -> str:
