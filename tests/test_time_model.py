@@ -155,7 +155,7 @@ def test_a_batch_that_does_not_fit_has_no_rate(tmp_path: Path) -> None:
     section = next(s for s in view.sections if s.name == "time")
     ladder = next(one for one in section.ladders if one.name == "batch_ladder")
     dashes = [c.text(0) in ("–", "—") for c in ladder.grids[0].columns]
-    assert dashes == [False] * 4 + [True] * 5  # 16 fit, 32 do not
+    assert dashes == [False] * 4 + [True] * 4  # 16 fit, 32 do not
     assert "the batch does not fit" in ladder.grids[0].note
 
 
