@@ -98,7 +98,7 @@ def test_the_bridge_holds_the_shares() -> None:
     path = fleet_book()
     values, formulas = read_values(path), read_formulas(path)
     rows = rows_of(path, "Bridge")
-    start = rows["GPUs of the fleet, Llama-3.1-70B-Instruct (GPUs)"][0]
+    start = rows["GPUs of the fleet, Llama-3.1-70B, rounded (GPUs)"][0]
     row = next(r for r in rows["GPU memory"] if r > start)
     assert values["Bridge", f"B{row}"] == pytest.approx(-21)
     assert "SUMPRODUCT(Mixtures!" in formulas["Bridge", f"B{row}"]
@@ -214,7 +214,7 @@ def test_an_edited_input_gives_the_attribution_of_the_edited_plans(
 
 
 PRINTED = {
-    "replica_requests": (0.005, {
+    "slo_concurrency": (0.005, {
         "old": 23, "Hardware": 109.5, "GPU memory": 53.5, "Memory bandwidth": 56, "Dense peak": 0,
         "Precision & engine": 88.5, "Weight format": 20.5, "KV format": 68, "new": 221,
     }),
@@ -237,7 +237,7 @@ def test_the_worked_example_is_live_to_the_printed_digit() -> None:
             within, wanted = PRINTED[bridge.metric]
             told = shown(found, path, bridge)
             assert {n: told[n] for n in wanted} == pytest.approx(wanted, abs=within)
-    requests = next(b for b in diff_view(fleet_diff()).bridges if b.metric == "replica_requests")
+    requests = next(b for b in diff_view(fleet_diff()).bridges if b.metric == "slo_concurrency")
     for name, (least, most) in RANGES.items():
         place = bridge_rows(path, requests)[name]
         assert (found["Bridge", f"C{place}"], found["Bridge", f"D{place}"]) == (least, most)
