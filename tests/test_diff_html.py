@@ -63,7 +63,7 @@ def test_the_answer_comes_first_and_every_block_is_there() -> None:
                   "Inputs changed", "Provenance"):  # fmt: skip
         assert re.search(rf"<h2>{block}</h2>|{block}", fleet()), block
     assert "Cost of a month USD 212,080 61,116 −150,964 −71.2 % ✓ better" in text
-    assert "new hardware at old precision 98" in text
+    assert "new hardware at old precision 99 98" in text
     assert "Price of a GPU" in text and "2.69 → 5.98 USD/GPU/hour" in text
 
 
