@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.recalc import differences, recalculate_formualizer
+from support.recalc import (
+    Cells,
+    differences,
+    recalculate_formualizer,
+    recalculate_libreoffice,
+)
 from support.workbook import (
     FIRST,
     SCENARIOS,
@@ -164,6 +170,42 @@ def test_an_edit_reaches_own_metrics(made: Made) -> None:
     found = recalculate_formualizer(edited(made, {made.named("in_overhead"): 2.0**33}))
     place = places(made)["pool_used"][0][0]
     assert found[place] > made.values[place]  # type: ignore[operator]
+
+
+CAPPED = {
+    "fields": {
+        "own_cap": {
+            "entity": "plan", "optional": True, "unit": "request", "label": "Own cap",
+            "meaning": "Requests that our gateway lets through; unknown where nobody knows",
+        },
+    },
+    "metrics": {
+        "under_cap": {
+            "label": "Under the cap", "why": "The gateway.", "source": {"title": "Own rule"},
+            "formula": "1 if batch <= own_cap else 0",
+        },
+        "larger": {
+            "label": "Batch or cap", "why": "The larger.", "source": {"title": "Own rule"},
+            "unit": "request", "formula": "max(batch, own_cap)",
+        },
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("recalculate", [recalculate_formualizer, recalculate_libreoffice])
+def test_an_input_that_nobody_gives_is_unknown_in_cells_too(
+    recalculate: Callable[[Path], Cells], tmp_path: Path
+) -> None:
+    """Sheets hold a word above every number in comparisons, and MAX passes it over."""
+    made = own_book(tmp_path, CAPPED)
+    where = [place for name in CAPPED["metrics"] for row in places(made)[name] for place in row]
+    assert {made.values[place] for place in where} == {"#N/A"}
+    assert differences(made.stored, recalculate(made.path)) == []
+    found = recalculate(edited(made, {made.named("in_own_cap"): 20.0}))
+    batches = [case.inputs["batch"] for case in made.plan.cases]
+    assert [found[place] for place in where] == [
+        *(float(batch <= 20) for batch in batches), *(max(batch, 20.0) for batch in batches),
+    ]  # fmt: skip
 
 
 # ---- names that meet the book's own ------------------------------------------------------------

@@ -79,7 +79,13 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
             role="note",
             formula="C{r}<>L{r}",
         ),
-    ]
+        # A comparison, and MIN or MAX, would take the word for a number or pass it over.
+        TableColumn(
+            "used", "As formulas take it", [_used(value) for value in values],
+            role="note", number_format=_NUMBER,
+            formula='IF(ISTEXT(C{r}),IF(C{r}="unknown",NA(),C{r}),IF(ISBLANK(C{r}),NA(),C{r}+0))',
+        ),
+    ]  # fmt: skip
     table = book.table(ws, columns, len(rows), 1)
     _place(book, rows, INPUTS, at, named=True)
     for number, row in enumerate(rows, FIRST):
@@ -141,11 +147,26 @@ def _place(book: Book, rows: Sequence[_Row], sheet: str, at: Addresses, named: b
     for number, row in enumerate(rows, FIRST):
         # A rung is no name of the formula language: a metric may be called so.
         key = f"#{row.key}" if row.rung else row.key
-        at.fixed[key] = f"{quote(sheet)}!$C${number}"
+        at.fixed[key] = f"{quote(sheet)}!${_letter(row)}${number}"
         if row.rung:
             at.fixed[f"{key} issued"] = f"{sheet}!$L${number}"
         if named:
             book.name(f"in_{row.key}", f"{sheet}!$C${number}")
+
+
+def _used(value: Scalar) -> Scalar:
+    """A number (a flag as 1 or 0) or a word; None where it is unknown."""
+    if value == "unknown":
+        return None
+    return float(value) if isinstance(value, bool | int | float) else value
+
+
+def _letter(row: _Row) -> str:
+    """The column that formulas read: of what may be unknown, the one where that is no word."""
+    entry = row.entry
+    if entry is None or row.rung or entry.kind not in ("number", "count"):
+        return "C"
+    return "N" if entry.optional or row.value == "unknown" else "C"
 
 
 def _reason(plan: Plan, origin: Origin) -> str:
