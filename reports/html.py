@@ -12,6 +12,7 @@ from functools import cache
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from planner.places import written
 from planner.resources import data_dir
 from reports import charts, numbers, palette
 from reports.charts import Chart
@@ -87,6 +88,7 @@ def _environment(language: str) -> Environment:
     environment.filters["fact_blocks"] = _fact_blocks
     environment.filters["link"] = _link
     environment.filters["heat"] = _heat
+    environment.filters["spans"] = lambda cases: written(cases).replace(", ", " ")
     environment.globals["key_of"] = _key
     environment.globals["say"] = say
     environment.globals["rows_of"] = shown_rows
@@ -180,7 +182,7 @@ def _cuts(widths: list[int], key: int) -> list[tuple[int, int]]:
 
 
 def _longest_key(table: Table) -> int:
-    drop = 1 if table.is_grouped else 0
+    drop = table.depth
     keys = [numbers.display_width(" · ".join(row.key[drop:])) for row in table.rows[:PAGE_ROWS]]
     return max(keys, default=8)
 
@@ -208,20 +210,19 @@ def _width(column: Column) -> int:
     return max(head, body, _SMALL * len(column.unit) // 10, 8) + _PADDING
 
 
-def _key(table: Table, index: int, grouped: bool) -> tuple[str, str, str]:
+def _key(table: Table, index: int, depth: int) -> tuple[str, str, str]:
     """The key of a row below its group: what repeats the row above, a first part, and the rest."""
     key = table.rows[index].key
     above = table.rows[index - 1].key if index else ()
-    start = 1 if grouped else 0
-    same = start
-    if key[:start] == above[:start]:
+    same = depth
+    if key[:depth] == above[:depth]:
         while same < len(key) - 1 and above[same : same + 1] == (key[same],):
             same += 1
     joint = " · "
-    if same > start:
-        return joint.join(key[start:same]) + joint, "", joint.join(key[same:])
-    if grouped or len(key) == 1:
-        return "", "", joint.join(key[start:])
+    if same > depth:
+        return joint.join(key[depth:same]) + joint, "", joint.join(key[same:])
+    if depth or len(key) == 1:
+        return "", "", joint.join(key[depth:])
     return "", key[0], joint + joint.join(key[1:])
 
 

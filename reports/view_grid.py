@@ -19,6 +19,8 @@ Tone = Literal["", "good", "warn", "bad", "muted"]
 WORD_TONES: dict[str, Tone] = {"fits": "good", "does not fit": "bad", "unknown": "warn"}
 """Words that are verdicts; every other word is plain."""
 
+_LONG, _GROUPS = 100, 0.2
+"""Above so many rows a table groups deeper, into groups of five rows or more on average."""
 _FLIP_UP_TO = 3
 
 
@@ -135,13 +137,26 @@ class Table:
         return starts > 1 and 2 * starts <= len(self.rows)
 
     @property
+    def depth(self) -> int:
+        """How many first parts of the keys are said once for several rows: more in a long table."""
+        if not self.is_grouped or len(self.rows) <= _LONG:
+            return int(self.is_grouped)
+        deepest = min(len(row.key) for row in self.rows) - 1
+        return max(d for d in range(1, deepest + 1) if d == 1 or self._groups(d) <= _GROUPS)
+
+    def _groups(self, depth: int) -> float:
+        """Groups over rows."""
+        starts = sum(self.starts_group(row, depth) for row in range(len(self.rows)))
+        return starts / len(self.rows)
+
+    @property
     def is_flipped(self) -> bool:
         """Whether few rows read better as columns: a line per figure, as in a statement."""
         return len(self.rows) <= _FLIP_UP_TO and len(self.columns) > 2 * len(self.rows)
 
-    def starts_group(self, row: int) -> bool:
-        """Whether a row is the first of its group."""
-        return row == 0 or self.rows[row].key[0] != self.rows[row - 1].key[0]
+    def starts_group(self, row: int, depth: int = 1) -> bool:
+        """Whether a row is the first of those with these first parts of their key."""
+        return row == 0 or self.rows[row].key[:depth] != self.rows[row - 1].key[:depth]
 
     def all_columns(self) -> list[Column]:
         """Every column in reading order, those with one value in all rows included."""

@@ -210,7 +210,7 @@ FACT_KINDS: dict[str, str] = {
 CASE_ROWS = 2_000
 """Cases that the main table of a page shows, so that sorting and filtering miss none of them."""
 
-PAGE_ROWS = 200
+PAGE_ROWS = 60
 """Rows of one table that a page shows; the rest is in the workbook and the embedded plan."""
 
 CHART_ROWS = 18

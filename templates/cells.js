@@ -2,10 +2,15 @@
 const blocks={};
 findAll("table.live").forEach((table,n)=>(blocks[table.dataset.b||" "+n]??=[]).push(table));
 const tables=Object.values(blocks).map(rowsOf),whole=tables.find(t=>t.parts[0].closest("#cases"));
+// 3-5 as 3, 4 and 5.
+function caseNumbers(text){
+  const [from,to=from]=text.split("-").map(Number);
+  return Array.from({length:to-from+1},(_,k)=>from+k);
+}
 for(const made of tables){
   made.flipped=made.parts[0].classList.contains("flipped");
   for(const row of made.rows){
-    row.cases=placed(row.trs[0].dataset.c);
+    row.cases=row.trs[0].dataset.c.split(" ").flatMap(caseNumbers);
     row.trs.forEach((tr,k)=>{
       const {tHead,dataset}=made.parts[k];
       for(const td of [...tr.cells].slice(1))td.$ref=refOf(dataset,tr.dataset,tHead.rows[0].cells[td.cellIndex].dataset,made.flipped);

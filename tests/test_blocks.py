@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.blocks import Slot, catalog, changed, printed_tokens, run, slot
 from support.command import SMALL
 from support.tools import REPOSITORY
 
 import planner
-from planner import layer_kinds
-from planner.engine import Array, Columns
+from planner.engine import Columns
 from planner.errors import InputError
-from planner.metrics import MetricSet
 from planner.planning import Plan
-
-sys.path.append(str(REPOSITORY / "benchmarks"))
-
-from accuracy_reference import answers, catalog_slots, inputs, printed_tokens
-
-Slot = Mapping[str, float]
-
-
-def slot(kind: str, layers: int, **shape: float) -> Slot:
-    """A layer group as a catalog entry of this kind and shape gives it."""
-    rule = layer_kinds.KINDS[kind]
-    full = rule.complete({"hidden_size": 1, "layers": layers, "q_heads": 64, **shape})
-    known = {"group_layers": float(layers)}
-    for name in layer_kinds.FIELDS:
-        if name not in known and all(n in full for n in layer_kinds.names_in(rule.rule(name))):
-            known[name] = rule.value(name, full)
-    return known
-
-
-def run(
-    slots: tuple[Slot, ...], context: int, kv: str = "bf16", gib: int = 40, mode: str = "none",
-    tp: int = 1, in_flight: int = 16384,
-) -> Columns:  # fmt: skip
-    """The planning functions of the product for one model."""
-    row = {
-        "model": "", "kv_dtype": kv, "tp": f"{tp}", "max_model_len": f"{context}",
-        "in_flight_tokens": f"{in_flight}", "mamba_cache_mode": mode, "kv_memory_gib": f"{gib}",
-    }  # fmt: skip
-    return answers([row], [slots])
-
-
-def catalog(word: str) -> tuple[Slot, ...]:
-    slots = catalog_slots(word)
-    assert slots is not None
-    return slots
-
 
 GDN = {"k_head_dim": 128, "v_head_dim": 128, "conv_kernel": 4, "conv_dtype": 2}
 QWEN35 = (
@@ -129,87 +89,6 @@ def test_reference_answers(word: str) -> None:
     assert float(columns["pool_concurrency"][0]) == pytest.approx(wanted[6], abs=5e-5)
 
 
-def test_packed_kinds_pad_to_no_common_page() -> None:
-    # A window of 64 tokens is as wide as 256 tokens of latents that stand for 4 each; 26 windows
-    # fit beside each other into the 1,002,240 bytes of all latents and index keys.
-    columns = run(catalog("deepseek-v4-flash"), 1048576, "ds-v4")
-    pages = columns["page_bytes"][:, 0].tolist()
-    assert sorted(pages) == [1728, 8640, 32768, 37440, 37440, 40960]
-    assert columns["kind_groups"][:, 0].tolist() == [2, 0, 0, 1, 0, 1]
-    # Steady decode keeps the windows alone: 2 x 3 + 3 + 17 blocks beside the context.
-    assert columns["request_blocks_decode"][0] == 4096 + 2 * 3 + 3 + 17
-
-
-def widest_dealt(slots: tuple[Slot, ...], columns: Columns, layers: range) -> int:
-    """Bytes of a block of a stage: layers dealt out one by one, then the widest group counted."""
-    pages, groups = columns["page_bytes"][:, 0], columns["kind_groups"][:, 0]
-    windows = columns["kind_window"][:, 0]
-    shared, widest = 0, 0
-    for index, one in enumerate(slots):
-        taken = [layer for layer, mark in enumerate(str(one["group_places"])) if mark == "*"]
-        number = int(groups[index])
-        if not windows[index]:
-            shared += sum(int(pages[index]) for layer in taken if layer in layers)
-            continue
-        for group in range(number):
-            mine = [layer for layer in taken[group::number] if layer in layers]
-            widest = max(widest, len(mine) * int(pages[index]))
-    return max(shared, widest)
-
-
-@pytest.mark.parametrize("pp", [2, 3, 4])
-@pytest.mark.parametrize("word", ["deepseek-v4-flash", "deepseek-v4-pro"])
-def test_packed_kinds_over_stages(word: str, pp: int) -> None:
-    slots, depth = catalog(word), {"deepseek-v4-flash": 43, "deepseek-v4-pro": 61}[word]
-    stages = np.arange(pp, dtype=float)[:, None, None]
-    given = {"pp": [float(pp)], "layers": [float(depth)], "stage_index": stages}
-    columns = changed(slots, 1048576, **given)
-    ends = np.concatenate([columns["stage_start"][:, 0, 0], [depth]]).astype(int)
-    wanted = [widest_dealt(slots, columns, range(a, b)) for a, b in itertools.pairwise(ends)]
-    assert columns["stage_block_bytes"][:, 0, 0].tolist() == wanted
-    # Every request holds the same blocks of all groups, whatever stage their layers are in.
-    held = [
-        changed(slots, 1048576, **(one | {"tokens_in_flight": [16384.0]}))["request_blocks"][0]
-        for one in (given, {"pp": [1.0]})
-    ]
-    assert held[0] == held[1]
-
-
-# GLM-5.3-Flash over 2 ranks with fp8_ds_mla and 7 draft tokens: block, page of a state, blocks of
-# 1,000,000 tokens, groups of states and their copies as a fork's log of pull request 94 of
-# MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks prints them (its draft has groups of its own).
-GLM_FLASH = "glm-5.3-flash"
-
-
-def test_pooled_keys_beside_states() -> None:
-    one = {"tp": [2.0], "speculative_tokens": 7.0, "prefix_caching": 1.0}
-    columns = changed(catalog(GLM_FLASH), 1_000_000, kv="fp8-ds-mla", **one)
-    assert columns["block_tokens"][0] == 3584
-    assert columns["largest_page"][0] == 2_351_104
-    assert columns["packed_state_groups"][0] == 4
-    assert columns["groups_in_pool"][0] == 1 + 1 + 4
-    assert columns["request_blocks"][0] == 280 + 1 + 4 * 9
-    assert columns["block_bytes"][0] == 11 * 2_351_104 + 11 * 896 * 132
-
-
-def test_pooled_keys_beside_states_in_16_bit_over_4_ranks() -> None:
-    # A listing of LMCache pull request 5042 has blocks of 1,152 tokens over 4 ranks.
-    columns = changed(catalog(GLM_FLASH), 262144, tp=[4.0])
-    assert columns["block_tokens"][0] == 1152
-    assert columns["block_bytes"][0] == 11 * 1152 * 1024 + 11 * 288 * 132
-
-
-def test_states_of_a_stage_lie_in_its_own_latents() -> None:
-    # 45 layers, every fourth with latents: 23 and 22 in a stage, 5 and 6 latents, 18 and 16 states.
-    stages = np.arange(2, dtype=float)[:, None, None]
-    columns = changed(catalog(GLM_FLASH), 262144, pp=[2.0], layers=[45.0], stage_index=stages)
-    assert columns["stage_state_groups"][:, 0, 0].tolist() == [4, 3]
-    assert columns["packed_state_groups"][0] == 4
-    wide = np.arange(15, dtype=float)[:, None, None]
-    alone = changed(catalog(GLM_FLASH), 262144, pp=[15.0], layers=[45.0], stage_index=wide)
-    assert np.isnan(alone["block_bytes"]).all()  # three layers a stage: some have states alone
-
-
 def test_a_latent_that_would_have_to_be_padded_is_unknown() -> None:
     mixed = (KIMI[0], slot("sliding_window", 21, kv_heads=3, head_dim=100, window=512))
     assert np.isnan(run(mixed, 32768)["block_bytes"]).all()
@@ -233,21 +112,6 @@ def test_state_groups_that_do_not_divide_are_raised_to_the_ranks() -> None:
 
 
 # ---- stages, context parallelism, drafts ---------------------------------------------------------
-
-
-def changed(
-    slots: tuple[Slot, ...], context: int, kv: str = "bf16", **given: float | list[float] | Array
-) -> Columns:
-    """The same with some inputs replaced; the tokens in flight follow from them."""
-    row = {
-        "model": "", "kv_dtype": kv, "tp": "8", "max_model_len": f"{context}",
-        "in_flight_tokens": "0", "mamba_cache_mode": "none", "kv_memory_gib": "40",
-    }  # fmt: skip
-    metrics = MetricSet.load()
-    columns = inputs(metrics, [row], [slots])
-    del columns["tokens_in_flight"]
-    columns |= {"step_tokens": np.asarray([8192.0])}
-    return Columns(metrics, columns | {n: np.asarray(v) for n, v in given.items()})
 
 
 def test_context_parallelism_divides_tokens_before_blocks() -> None:

@@ -84,7 +84,7 @@ LOOKS = "these look like query heads; the memory of KV follows KV heads"
             "layer_groups: expected groups that cover the 80 layers of the model, found 8 layers",
         ),
         (
-            "models/deepseek-v3", "layers: 61, q_lora", "layers: 60, q_lora",
+            "models/deepseek-v3", "layers: 61, mtp_layers", "layers: 60, mtp_layers",
             "layer_groups: expected groups that cover the 61 layers of the model, found 60 layers",
         ),
         # bits as bytes, and a format that is smaller than its name

@@ -241,11 +241,16 @@ def test_a_comparison_has_the_same_numbers() -> None:
 def test_pages_hold_the_same_numbers() -> None:
     prose = re.compile(r'<td class="w prosecell">.*?</td>', re.DOTALL)
     pages = [prose.sub("", page(language)) for language in (ENGLISH, CHINESE)]
+    # Wide tables are cut by the width of their headings, elsewhere in another language, and each
+    # piece has the keys of its rows again.
     found = [
-        [figures(re.sub(r"<[^>]*>", " ", c)) for c in re.findall(r"<td[^>]*>(.*?)</td>", p, re.S)]
+        {
+            tuple(figures(re.sub(r"<[^>]*>", " ", c)))
+            for c in re.findall(r"<td[^>]*>(.*?)</td>", p, re.S)
+        }
         for p in pages
     ]
-    assert len(found[0]) > 2000
+    assert len(found[0]) > 500
     assert found[0] == found[1]
     assert '<html lang="zh-CN">' in pages[1]
     assert '<html lang="en">' in pages[0]
