@@ -10,7 +10,7 @@ function caseNumbers(text){
 for(const made of tables){
   made.flipped=made.parts[0].classList.contains("flipped");
   for(const row of made.rows){
-    row.cases=row.trs[0].dataset.c.split(" ").flatMap(caseNumbers);
+    row.cases=(row.trs[0].dataset.c||"0").split(" ").flatMap(caseNumbers);
     row.trs.forEach((tr,k)=>{
       const {tHead,dataset}=made.parts[k];
       for(const td of [...tr.cells].slice(1))td.$ref=refOf(dataset,tr.dataset,tHead.rows[0].cells[td.cellIndex].dataset,made.flipped);

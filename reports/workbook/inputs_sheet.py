@@ -83,7 +83,7 @@ def inputs_sheet(book: Book, plan: Plan, at: Addresses) -> Table:
         TableColumn(
             "used", "As formulas take it", [_used(value) for value in values],
             role="note", number_format=_NUMBER,
-            formula='IF(ISTEXT(C{r}),IF(C{r}="unknown",NA(),C{r}),IF(ISBLANK(C{r}),NA(),C{r}+0))',
+            formula='IF(OR(C{r}="unknown",C{r}=""),NA(),IF(ISNUMBER(C{r}+0),C{r}+0,C{r}))',
         ),
     ]  # fmt: skip
     table = book.table(ws, columns, len(rows), 1)
